@@ -1,0 +1,1 @@
+"""Saved queries and reports, delivered as files: exports and scheduled deliveries on Dagster."""

@@ -1,0 +1,1 @@
+"""Pure rules: no I/O, no Dagster, no clock of their own."""

@@ -1,0 +1,146 @@
+"""Every error of the project, in one drawing.
+
+    QueriesError                 code + a message that says what to do
+    ├── PermanentError           trying again cannot help: the work settles
+    │   ├── Refused              bad input, refused before anything is written (exit status 2)
+    │   │   ├── InvalidSettings · InvalidCatalog · InvalidRecurrence · UnknownTimeZone
+    │   │   └── InvalidQuery · InvalidRuntimeValue · FieldNotAvailable · NotFound
+    │   ├── AccessLost           the actor may not open the source (pauses an automatic schedule)
+    │   ├── SourceBroken         the source cannot be run as it is written (a dropped column …)
+    │   ├── SourceGone           the source was deleted or archived
+    │   └── FormatLimit          the file format cannot hold the result (too many columns …)
+    ├── TransientError           the store offers the work again, three receives at most
+    │   ├── SourceUnavailable · StorageUnavailable · CommunicationsUnavailable · StoreUnavailable
+    │   └── ReceiveTimeout       the receive reached its deadline
+    └── ReceiveLost              a newer receive or a settlement took the work: stop, write nothing
+
+``code`` is the stable, machine-readable name that history and the command show.
+Driver text never goes into a message: only an SQLSTATE and our own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class QueriesError(Exception):
+    """Root of the project's errors; ``code`` is stable, ``message`` is for a person."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+
+
+class PermanentError(QueriesError):
+    """Trying again cannot help."""
+
+    code = "permanent_error"
+
+
+class TransientError(QueriesError):
+    """Trying again later may help."""
+
+    code = "transient_error"
+
+
+class ReceiveLost(QueriesError):
+    """The work was taken over or settled; this worker must not write any more."""
+
+    code = "receive_lost"
+
+
+class Refused(PermanentError):
+    """Bad input, refused before anything is written."""
+
+    code = "refused"
+
+
+class InvalidSettings(Refused):
+    code = "invalid_settings"
+
+
+class InvalidRecurrence(Refused):
+    code = "invalid_recurrence"
+
+
+class UnknownTimeZone(Refused):
+    code = "unknown_time_zone"
+
+
+class InvalidQuery(Refused):
+    code = "invalid_query"
+
+
+class InvalidRuntimeValue(Refused):
+    code = "invalid_value"
+
+
+class FieldNotAvailable(Refused):
+    code = "field_not_available"
+
+
+class NotFound(Refused):
+    code = "not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogFault:
+    """One thing wrong in a catalog file; ``line`` counts from 1."""
+
+    file: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"
+
+
+class InvalidCatalog(Refused):
+    """All faults of one ``catalog apply``, together."""
+
+    code = "invalid_catalog"
+
+    def __init__(self, faults: Sequence[CatalogFault]) -> None:
+        super().__init__("\n".join(str(fault) for fault in faults))
+        self.faults = tuple(faults)
+
+
+class AccessLost(PermanentError):
+    code = "access_lost"
+
+
+class SourceBroken(PermanentError):
+    code = "source_broken"
+
+
+class SourceGone(PermanentError):
+    code = "source_gone"
+
+
+class FormatLimit(PermanentError):
+    code = "format_limit"
+
+
+class SourceUnavailable(TransientError):
+    code = "source_unavailable"
+
+
+class StorageUnavailable(TransientError):
+    code = "storage_unavailable"
+
+
+class CommunicationsUnavailable(TransientError):
+    code = "communications_unavailable"
+
+
+class StoreUnavailable(TransientError):
+    code = "store_unavailable"
+
+
+class ReceiveTimeout(TransientError):
+    code = "receive_timeout"
