@@ -1,0 +1,31 @@
+"""Generated ids, and the keys built from them.
+
+Ids are UUIDs written in 26 lower-case base-32 characters, so that an occurrence key
+(two of them, or one and a slot) stays within the 63 characters a Dagster tag keeps.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from datetime import UTC, datetime
+
+
+def new_id() -> str:
+    """Return a new id, unique over all workspaces."""
+    return base64.b32encode(uuid.uuid4().bytes).decode().rstrip("=").lower()
+
+
+def slot_key(schedule_id: str, slot: datetime) -> str:
+    """Return the key of the occurrence that ``schedule_id`` has at ``slot`` (an instant)."""
+    return f"{schedule_id}@{slot.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def request_key(schedule_id: str, request_id: str) -> str:
+    """Return the key of the occurrence that one run-now request asks for."""
+    return f"{schedule_id}!{request_id}"
+
+
+def communication_key(occurrence_key: str, person_id: str) -> str:
+    """Return the key under which one recipient gets the one message of an occurrence."""
+    return f"{occurrence_key}.{person_id}"

@@ -1,0 +1,37 @@
+"""Bring an application database to the newest migration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from queries_orchestration.store.database import Database
+
+
+def upgrade(url: str) -> None:
+    """Create or upgrade the tables of the application database at ``url``.
+
+    Raises:
+        StoreUnavailable: the database cannot be reached.
+    """
+    # Imported here: only `queries init` and the tests migrate.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with Database(url).transaction() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def is_current(url: str) -> bool:
+    """Tell whether the database at ``url`` has every migration."""
+    from alembic.config import Config
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    head = ScriptDirectory.from_config(config).get_current_head()
+    with Database(url).read() as connection:
+        return MigrationContext.configure(connection).get_current_revision() == head
