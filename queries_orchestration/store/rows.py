@@ -1,0 +1,42 @@
+"""Read a table's rows into the dataclass that names its columns."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
+
+Record = TypeVar("Record")
+
+
+def columns_of(record: type[Any], table: Table) -> list[ColumnElement[Any]]:
+    """Return the columns of ``table`` that the dataclass ``record`` names, in its order."""
+    return [table.c[field.name] for field in fields(record)]
+
+
+def select_records(record: type[Any], table: Table) -> Select[Any]:
+    """Return a SELECT of what the dataclass ``record`` names."""
+    return select(*columns_of(record, table))
+
+
+def one_or_none(
+    connection: Connection, record: type[Record], statement: Select[Any]
+) -> Record | None:
+    """Return the one row of ``statement`` as ``record``, or None."""
+    row = connection.execute(statement).one_or_none()
+    return None if row is None else _record(record, row)
+
+
+def every(connection: Connection, record: type[Record], statement: Select[Any]) -> list[Record]:
+    """Return all rows of ``statement`` as ``record``."""
+    return [_record(record, row) for row in connection.execute(statement)]
+
+
+def _record(record: type[Record], row: Row[Any]) -> Record:
+    return record(*row)
+
+
+def values_of(record: Any) -> dict[str, Any]:
+    """Return the column values of a dataclass row, unconverted."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}

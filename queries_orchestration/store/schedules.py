@@ -1,0 +1,196 @@
+"""Schedules and their recipients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, delete, select, update
+
+from queries_orchestration.store.rows import every, one_or_none, select_records, values_of
+from queries_orchestration.store.tables import schedule_recipients, schedules
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A source, a recurrence, an owner and options; ``lateness_limit`` is in seconds."""
+
+    workspace_id: str
+    id: str
+    name: str
+    title: str
+    written_by: str
+    source_id: str
+    pinned_version: int
+    owner_id: str
+    cron: str
+    time_zone: str
+    format: str
+    runtime_values: dict[str, Any]
+    skip_empty: bool
+    missed_slots: str
+    lateness_limit: int | None
+    state: str
+    pause_code: str | None
+    pause_reason: str | None
+    paused_at: datetime | None
+    failure_streak: int
+    next_slot: datetime | None
+    created_at: datetime
+
+
+def get(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule | None:
+    """Return one schedule of the workspace."""
+    return one_or_none(
+        connection,
+        Schedule,
+        select_records(Schedule, schedules).where(
+            schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id
+        ),
+    )
+
+
+def by_name(connection: Connection, workspace_id: str, name: str) -> Schedule | None:
+    """Return the workspace's schedule of that catalog name."""
+    return one_or_none(
+        connection,
+        Schedule,
+        select_records(Schedule, schedules).where(
+            schedules.c.workspace_id == workspace_id, schedules.c.name == name
+        ),
+    )
+
+
+def listing(connection: Connection, workspace_id: str) -> list[Schedule]:
+    """Return the workspace's schedules by name."""
+    return every(
+        connection,
+        Schedule,
+        select_records(Schedule, schedules)
+        .where(schedules.c.workspace_id == workspace_id)
+        .order_by(schedules.c.name),
+    )
+
+
+def insert(connection: Connection, schedule: Schedule) -> None:
+    """Write a new schedule."""
+    connection.execute(sa.insert(schedules).values(values_of(schedule)))
+
+
+def change(connection: Connection, schedule: Schedule) -> None:
+    """Write all columns of a schedule that is there."""
+    connection.execute(
+        update(schedules)
+        .where(
+            schedules.c.workspace_id == schedule.workspace_id, schedules.c.id == schedule.id
+        )
+        .values(values_of(schedule))
+    )
+
+
+def advance(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    claimed: datetime,
+    next_slot: datetime | None,
+) -> bool:
+    """Move the recurrence on from the slot that was claimed; False if another pass did."""
+    moved = connection.execute(
+        update(schedules)
+        .where(
+            schedules.c.workspace_id == workspace_id,
+            schedules.c.id == schedule_id,
+            schedules.c.next_slot == claimed,
+        )
+        .values(
+            next_slot=next_slot, **({} if next_slot is not None else {"state": "ended"})
+        )
+    )
+    return moved.rowcount == 1
+
+
+def pause(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    code: str,
+    reason: str,
+    at: datetime,
+) -> bool:
+    """Pause an active schedule with its reason; False if it is not active."""
+    paused = connection.execute(
+        update(schedules)
+        .where(
+            schedules.c.workspace_id == workspace_id,
+            schedules.c.id == schedule_id,
+            schedules.c.state == "active",
+        )
+        .values(
+            state="paused", pause_code=code, pause_reason=reason, paused_at=at, next_slot=None
+        )
+    )
+    return paused.rowcount == 1
+
+
+def reset_streak(connection: Connection, workspace_id: str, schedule_id: str) -> None:
+    """Forget the failures in a row."""
+    connection.execute(
+        update(schedules)
+        .where(schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id)
+        .values(failure_streak=0)
+    )
+
+
+def extend_streak(connection: Connection, workspace_id: str, schedule_id: str) -> int:
+    """Count one more failure in a row and return how many there are now."""
+    return connection.execute(
+        update(schedules)
+        .where(schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id)
+        .values(failure_streak=schedules.c.failure_streak + 1)
+        .returning(schedules.c.failure_streak)
+    ).scalar_one()
+
+
+def recipients(connection: Connection, workspace_id: str, schedule_id: str) -> list[str]:
+    """Return the ids of the people who receive the schedule, in their order."""
+    return list(
+        connection.scalars(
+            select(schedule_recipients.c.person_id)
+            .where(
+                schedule_recipients.c.workspace_id == workspace_id,
+                schedule_recipients.c.schedule_id == schedule_id,
+            )
+            .order_by(schedule_recipients.c.position)
+        )
+    )
+
+
+def set_recipients(
+    connection: Connection, workspace_id: str, schedule_id: str, person_ids: Sequence[str]
+) -> None:
+    """Replace the recipients of a schedule."""
+    connection.execute(
+        delete(schedule_recipients).where(
+            schedule_recipients.c.workspace_id == workspace_id,
+            schedule_recipients.c.schedule_id == schedule_id,
+        )
+    )
+    if person_ids:
+        connection.execute(
+            sa.insert(schedule_recipients),
+            [
+                {
+                    "workspace_id": workspace_id,
+                    "schedule_id": schedule_id,
+                    "person_id": person_id,
+                    "position": position,
+                }
+                for position, person_id in enumerate(person_ids)
+            ],
+        )
