@@ -4,11 +4,13 @@
     ├── PermanentError           trying again cannot help: the work settles
     │   ├── Refused              bad input, refused before anything is written (exit status 2)
     │   │   ├── InvalidSettings · InvalidCatalog · InvalidRecurrence · UnknownTimeZone
-    │   │   └── InvalidQuery · InvalidRuntimeValue · FieldNotAvailable · NotFound
+    │   │   ├── InvalidQuery · InvalidRuntimeValue · FieldNotAvailable · NotFound
+    │   │   └── InvalidAddress · LinkRefused
     │   ├── AccessLost           the actor may not open the source (pauses an automatic schedule)
     │   ├── SourceBroken         the source cannot be run as it is written (a dropped column …)
     │   ├── SourceGone           the source was deleted or archived
-    │   └── FormatLimit          the file format cannot hold the result (too many columns …)
+    │   ├── FormatLimit          the file format cannot hold the result (too many columns …)
+    │   └── RecipientRefused     this recipient can never get this message; the others can
     ├── TransientError           the store offers the work again, three receives at most
     │   ├── SourceUnavailable · StorageUnavailable · CommunicationsUnavailable · StoreUnavailable
     │   └── ReceiveTimeout       the receive reached its deadline
@@ -88,6 +90,19 @@ class NotFound(Refused):
     code = "not_found"
 
 
+class InvalidAddress(Refused):
+    code = "invalid_address"
+
+
+class LinkRefused(Refused):
+    """A public link that is not ours, was changed or has ended: always the same answer."""
+
+    code = "invalid_link"
+
+    def __init__(self) -> None:
+        super().__init__("this link is not valid or has ended; ask its sender for a new one")
+
+
 @dataclass(frozen=True, slots=True)
 class CatalogFault:
     """One thing wrong in a catalog file; ``line`` counts from 1."""
@@ -124,6 +139,16 @@ class SourceGone(PermanentError):
 
 class FormatLimit(PermanentError):
     code = "format_limit"
+
+
+class RecipientRefused(PermanentError):
+    """This recipient can never get this message; ``reason`` goes into the delivery's outcome."""
+
+    code = "recipient_refused"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the recipient was refused: {reason}")
+        self.reason = reason
 
 
 class SourceUnavailable(TransientError):
