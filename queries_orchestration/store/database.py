@@ -62,12 +62,8 @@ class Database:
 def now(connection: Connection) -> datetime:
     """Return the database's own present instant: the lease clock."""
     if connection.dialect.name == "sqlite":
-        milliseconds = connection.scalar(
-            text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')")
-        )
-        return datetime.strptime(str(milliseconds), "%Y-%m-%d %H:%M:%S.%f").replace(
-            tzinfo=UTC
-        )
+        milliseconds = connection.scalar(text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))
+        return datetime.strptime(str(milliseconds), "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
     instant = connection.scalar(text("SELECT clock_timestamp()"))
     if not isinstance(instant, datetime):
         raise StoreUnavailable("The database did not tell its time.")
@@ -88,9 +84,7 @@ def _create_engine(url: str) -> Engine:
             },
         )
     if parsed.database is None:
-        raise InvalidSettings(
-            "QUERIES_DATABASE_URL must name a file, as sqlite:///queries.db."
-        )
+        raise InvalidSettings("QUERIES_DATABASE_URL must name a file, as sqlite:///queries.db.")
     Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
         parsed,
@@ -132,7 +126,5 @@ def _our_errors() -> Iterator[None]:
 
 
 def _state_of(error: DBAPIError) -> str:
-    state = getattr(error.orig, "pgcode", None) or getattr(
-        error.orig, "sqlite_errorname", None
-    )
+    state = getattr(error.orig, "pgcode", None) or getattr(error.orig, "sqlite_errorname", None)
     return str(state or type(error.orig).__name__)

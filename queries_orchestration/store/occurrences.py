@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, and_, update
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.store import database
 from queries_orchestration.store.rows import every, one_or_none, select_records
-from queries_orchestration.store.tables import occurrences, receives
+from queries_orchestration.store.tables import occurrences, offers, receives
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,9 @@ class Receive:
 def get(connection: Connection, workspace_id: str, key: str) -> Occurrence | None:
     """Return one occurrence of the workspace."""
     return one_or_none(
-        connection, Occurrence, select_records(Occurrence, occurrences).where(_is(workspace_id, key))
+        connection,
+        Occurrence,
+        select_records(Occurrence, occurrences).where(_is(workspace_id, key)),
     )
 
 
@@ -130,7 +132,7 @@ def _insert_once(connection: Connection, values: dict[str, Any]) -> bool:
     return inserted.rowcount == 1
 
 
-def miss_waiting(
+def miss_overtaken(
     connection: Connection,
     workspace_id: str,
     schedule_id: str,
@@ -139,7 +141,9 @@ def miss_waiting(
     because: str,
     at: datetime,
 ) -> int:
-    """Record as missed what waits behind an unsettled predecessor and was never offered.
+    """Record as missed what waits behind an unsettled predecessor while a newer slot is due.
+
+    An occurrence that a run may still take (a live offer) or has taken before is left alone.
 
     Returns:
         How many occurrences with a slot earlier than ``before`` were recorded.
@@ -151,11 +155,33 @@ def miss_waiting(
             occurrences.c.schedule_id == schedule_id,
             occurrences.c.slot < before,
             occurrences.c.state == "waiting",
-            occurrences.c.offer_number == 0,
+            occurrences.c.receive_number == 0,
+            no_live_offer(database.now(connection)),
+            follows_unsettled(),
         )
-        .values(state="settled", outcome="missed", message=because, settled_at=at)
+        .values(state="settled", outcome="missed", message=because, settled_at=at, lease_until=None)
     )
     return missed.rowcount
+
+
+def no_live_offer(at: datetime) -> ColumnElement[bool]:
+    """Return the condition that no run may take the occurrence by an offer made before ``at``."""
+    return or_(occurrences.c.lease_until.is_(None), occurrences.c.lease_until <= at)
+
+
+def follows_unsettled() -> ColumnElement[bool]:
+    """Return the condition that an earlier slot of the same schedule is not settled yet."""
+    earlier = occurrences.alias("earlier")
+    return (
+        select(earlier.c.key)
+        .where(
+            earlier.c.workspace_id == occurrences.c.workspace_id,
+            earlier.c.schedule_id == occurrences.c.schedule_id,
+            earlier.c.slot < occurrences.c.slot,
+            earlier.c.state != "settled",
+        )
+        .exists()
+    )
 
 
 def start(
@@ -192,6 +218,15 @@ def start(
     if number is None:
         return None
     connection.execute(
+        update(offers)
+        .where(
+            offers.c.workspace_id == workspace_id,
+            offers.c.occurrence_key == key,
+            offers.c.number == offer_number,
+        )
+        .values(state="taken", ended_at=at)
+    )
+    connection.execute(
         sa.insert(receives).values(
             workspace_id=workspace_id,
             occurrence_key=key,
@@ -218,9 +253,7 @@ def hold(connection: Connection, receive: Receive, **values: Any) -> None:
         raise ReceiveLost("Another worker has taken this occurrence over, or it was settled.")
 
 
-def wait_again(
-    connection: Connection, receive: Receive, *, code: str, delay: float
-) -> None:
+def wait_again(connection: Connection, receive: Receive, *, code: str, delay: float) -> None:
     """End ``receive`` without settling; the work may be offered again after ``delay`` seconds.
 
     Raises:

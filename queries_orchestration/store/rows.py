@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 
@@ -34,7 +35,7 @@ def every(connection: Connection, record: type[Record], statement: Select[Any]) 
 
 
 def _record(record: type[Record], row: Row[Any]) -> Record:
-    return record(*row)
+    return cast(Callable[..., Record], record)(*row)
 
 
 def values_of(record: Any) -> dict[str, Any]:

@@ -84,9 +84,7 @@ def change(connection: Connection, schedule: Schedule) -> None:
     """Write all columns of a schedule that is there."""
     connection.execute(
         update(schedules)
-        .where(
-            schedules.c.workspace_id == schedule.workspace_id, schedules.c.id == schedule.id
-        )
+        .where(schedules.c.workspace_id == schedule.workspace_id, schedules.c.id == schedule.id)
         .values(values_of(schedule))
     )
 
@@ -107,9 +105,7 @@ def advance(
             schedules.c.id == schedule_id,
             schedules.c.next_slot == claimed,
         )
-        .values(
-            next_slot=next_slot, **({} if next_slot is not None else {"state": "ended"})
-        )
+        .values(next_slot=next_slot, **({} if next_slot is not None else {"state": "ended"}))
     )
     return moved.rowcount == 1
 
@@ -131,9 +127,7 @@ def pause(
             schedules.c.id == schedule_id,
             schedules.c.state == "active",
         )
-        .values(
-            state="paused", pause_code=code, pause_reason=reason, paused_at=at, next_slot=None
-        )
+        .values(state="paused", pause_code=code, pause_reason=reason, paused_at=at, next_slot=None)
     )
     return paused.rowcount == 1
 
@@ -149,12 +143,13 @@ def reset_streak(connection: Connection, workspace_id: str, schedule_id: str) ->
 
 def extend_streak(connection: Connection, workspace_id: str, schedule_id: str) -> int:
     """Count one more failure in a row and return how many there are now."""
-    return connection.execute(
+    streak: int = connection.execute(
         update(schedules)
         .where(schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id)
         .values(failure_streak=schedules.c.failure_streak + 1)
         .returning(schedules.c.failure_streak)
     ).scalar_one()
+    return streak
 
 
 def recipients(connection: Connection, workspace_id: str, schedule_id: str) -> list[str]:

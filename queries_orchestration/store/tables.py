@@ -166,9 +166,7 @@ schedules = Table(
     Column("next_slot", Instant),
     Column("created_at", Instant, nullable=False),
     *_catalog_rules(),
-    _within(
-        "source_versions", "source_id", "pinned_version", target="source_id version"
-    ),
+    _within("source_versions", "source_id", "pinned_version", target="source_id version"),
     _within("people", "owner_id"),
     _one_of("format", "csv", "xlsx", "pdf"),
     _one_of("missed_slots", "latest", "all", "none"),
@@ -300,13 +298,9 @@ occurrences = Table(
     _one_of("outcome", *OUTCOMES),
     CheckConstraint("(slot IS NULL) = (requested_by IS NOT NULL)", name="slot"),
     CheckConstraint("(state = 'settled') = (outcome IS NOT NULL)", name="settled"),
-    CheckConstraint(
-        "(state = 'settled') = (settled_at IS NOT NULL)", name="settled_at"
-    ),
+    CheckConstraint("(state = 'settled') = (settled_at IS NOT NULL)", name="settled_at"),
     CheckConstraint("outcome <> 'failed' OR code IS NOT NULL", name="code"),
-    CheckConstraint(
-        "(state = 'running') = (heartbeat_at IS NOT NULL)", name="heartbeat"
-    ),
+    CheckConstraint("(state = 'running') = (heartbeat_at IS NOT NULL)", name="heartbeat"),
     CheckConstraint("state = 'waiting' OR lease_until IS NULL", name="lease"),
     CheckConstraint("receive_number BETWEEN 0 AND 3", name="receive_number"),
 )
@@ -386,9 +380,7 @@ deliveries = Table(
         " AND link_issued_at IS NOT NULL AND link_expires_at IS NOT NULL)",
         name="link",
     ),
-    CheckConstraint(
-        "state NOT IN ('skipped', 'refused') OR code IS NOT NULL", name="code"
-    ),
+    CheckConstraint("state NOT IN ('skipped', 'refused') OR code IS NOT NULL", name="code"),
 )
 
 dispatcher_heartbeats = Table(

@@ -56,9 +56,7 @@ def upgrade() -> None:
             name=op.f("fk_connections_workspace_id"),
         ),
         sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_connections")),
-        sa.UniqueConstraint(
-            "workspace_id", "name", name=op.f("uq_connections_workspace_id_name")
-        ),
+        sa.UniqueConstraint("workspace_id", "name", name=op.f("uq_connections_workspace_id_name")),
     )
     op.create_table(
         "people",
@@ -70,16 +68,12 @@ def upgrade() -> None:
         sa.Column("address", sa.String(length=320), nullable=True),
         sa.Column("roles", Json, nullable=False),
         sa.Column("active", sa.Boolean(), nullable=False),
-        sa.CheckConstraint(
-            "written_by IN ('file', 'other')", name=op.f("ck_people_written_by")
-        ),
+        sa.CheckConstraint("written_by IN ('file', 'other')", name=op.f("ck_people_written_by")),
         sa.ForeignKeyConstraint(
             ["workspace_id"], ["workspaces.id"], name=op.f("fk_people_workspace_id")
         ),
         sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_people")),
-        sa.UniqueConstraint(
-            "workspace_id", "name", name=op.f("uq_people_workspace_id_name")
-        ),
+        sa.UniqueConstraint("workspace_id", "name", name=op.f("uq_people_workspace_id_name")),
     )
     op.create_table(
         "sources",
@@ -90,23 +84,15 @@ def upgrade() -> None:
         sa.Column("written_by", sa.String(length=8), nullable=False),
         sa.Column("kind", sa.String(length=8), nullable=False),
         sa.Column("current_version", sa.Integer(), nullable=False),
-        sa.Column(
-            "archived", sa.Boolean(), server_default=sa.text("(false)"), nullable=False
-        ),
+        sa.Column("archived", sa.Boolean(), server_default=sa.text("(false)"), nullable=False),
         sa.CheckConstraint("kind IN ('query', 'report')", name=op.f("ck_sources_kind")),
-        sa.CheckConstraint(
-            "written_by IN ('file', 'other')", name=op.f("ck_sources_written_by")
-        ),
-        sa.CheckConstraint(
-            "current_version >= 1", name=op.f("ck_sources_current_version")
-        ),
+        sa.CheckConstraint("written_by IN ('file', 'other')", name=op.f("ck_sources_written_by")),
+        sa.CheckConstraint("current_version >= 1", name=op.f("ck_sources_current_version")),
         sa.ForeignKeyConstraint(
             ["workspace_id"], ["workspaces.id"], name=op.f("fk_sources_workspace_id")
         ),
         sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_sources")),
-        sa.UniqueConstraint(
-            "workspace_id", "name", name=op.f("uq_sources_workspace_id_name")
-        ),
+        sa.UniqueConstraint("workspace_id", "name", name=op.f("uq_sources_workspace_id_name")),
     )
     op.create_table(
         "datasets",
@@ -117,18 +103,14 @@ def upgrade() -> None:
         sa.Column("written_by", sa.String(length=8), nullable=False),
         sa.Column("connection_id", sa.String(length=26), nullable=False),
         sa.Column("definition", Json, nullable=False),
-        sa.CheckConstraint(
-            "written_by IN ('file', 'other')", name=op.f("ck_datasets_written_by")
-        ),
+        sa.CheckConstraint("written_by IN ('file', 'other')", name=op.f("ck_datasets_written_by")),
         sa.ForeignKeyConstraint(
             ["workspace_id", "connection_id"],
             ["connections.workspace_id", "connections.id"],
             name=op.f("fk_datasets_workspace_id_connection_id"),
         ),
         sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_datasets")),
-        sa.UniqueConstraint(
-            "workspace_id", "name", name=op.f("uq_datasets_workspace_id_name")
-        ),
+        sa.UniqueConstraint("workspace_id", "name", name=op.f("uq_datasets_workspace_id_name")),
     )
     op.create_table(
         "source_versions",
@@ -169,12 +151,8 @@ def upgrade() -> None:
         sa.Column("storage_key", sa.String(length=200), nullable=False),
         sa.Column("upload_id", sa.String(length=1024), nullable=True),
         sa.Column("upload_receive", sa.Integer(), nullable=True),
-        sa.Column(
-            "rows_done", sa.BigInteger(), server_default=sa.text("0"), nullable=False
-        ),
-        sa.Column(
-            "bytes_done", sa.BigInteger(), server_default=sa.text("0"), nullable=False
-        ),
+        sa.Column("rows_done", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("bytes_done", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=True),
         sa.Column("rows", sa.BigInteger(), nullable=True),
         sa.Column("sha256", sa.String(length=64), nullable=True),
@@ -182,12 +160,8 @@ def upgrade() -> None:
         sa.Column("created_at", Instant(), nullable=False),
         sa.Column("completed_at", Instant(), nullable=True),
         sa.Column("expires_at", Instant(), nullable=True),
-        sa.CheckConstraint(
-            "(state = 'failed') = (code IS NOT NULL)", name=op.f("ck_exports_code")
-        ),
-        sa.CheckConstraint(
-            "format IN ('csv', 'xlsx', 'pdf')", name=op.f("ck_exports_format")
-        ),
+        sa.CheckConstraint("(state = 'failed') = (code IS NOT NULL)", name=op.f("ck_exports_code")),
+        sa.CheckConstraint("format IN ('csv', 'xlsx', 'pdf')", name=op.f("ck_exports_format")),
         sa.CheckConstraint(
             "state IN ('queued', 'running', 'ready', 'failed', 'cancelled', 'expired')",
             name=op.f("ck_exports_state"),
@@ -238,18 +212,14 @@ def upgrade() -> None:
         sa.Column("pause_code", sa.String(length=64), nullable=True),
         sa.Column("pause_reason", sa.Text(), nullable=True),
         sa.Column("paused_at", Instant(), nullable=True),
-        sa.Column(
-            "failure_streak", sa.Integer(), server_default=sa.text("0"), nullable=False
-        ),
+        sa.Column("failure_streak", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("next_slot", Instant(), nullable=True),
         sa.Column("created_at", Instant(), nullable=False),
         sa.CheckConstraint(
             "(state = 'paused') = (pause_code IS NOT NULL)",
             name=op.f("ck_schedules_pause_code"),
         ),
-        sa.CheckConstraint(
-            "format IN ('csv', 'xlsx', 'pdf')", name=op.f("ck_schedules_format")
-        ),
+        sa.CheckConstraint("format IN ('csv', 'xlsx', 'pdf')", name=op.f("ck_schedules_format")),
         sa.CheckConstraint(
             "missed_slots IN ('latest', 'all', 'none')",
             name=op.f("ck_schedules_missed_slots"),
@@ -260,12 +230,8 @@ def upgrade() -> None:
         sa.CheckConstraint(
             "state IN ('active', 'paused', 'ended')", name=op.f("ck_schedules_state")
         ),
-        sa.CheckConstraint(
-            "written_by IN ('file', 'other')", name=op.f("ck_schedules_written_by")
-        ),
-        sa.CheckConstraint(
-            "failure_streak >= 0", name=op.f("ck_schedules_failure_streak")
-        ),
+        sa.CheckConstraint("written_by IN ('file', 'other')", name=op.f("ck_schedules_written_by")),
+        sa.CheckConstraint("failure_streak >= 0", name=op.f("ck_schedules_failure_streak")),
         sa.ForeignKeyConstraint(
             ["workspace_id", "owner_id"],
             ["people.workspace_id", "people.id"],
@@ -281,9 +247,7 @@ def upgrade() -> None:
             name=op.f("fk_schedules_workspace_id_source_id_pinned_version"),
         ),
         sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_schedules")),
-        sa.UniqueConstraint(
-            "workspace_id", "name", name=op.f("uq_schedules_workspace_id_name")
-        ),
+        sa.UniqueConstraint("workspace_id", "name", name=op.f("uq_schedules_workspace_id_name")),
     )
     op.create_index(
         "ix_schedules_due",
@@ -317,13 +281,9 @@ def upgrade() -> None:
         sa.Column("admitted_at", Instant(), nullable=False),
         sa.Column("settled_at", Instant(), nullable=True),
         sa.Column("not_before", Instant(), nullable=False),
-        sa.Column(
-            "offer_number", sa.Integer(), server_default=sa.text("0"), nullable=False
-        ),
+        sa.Column("offer_number", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("lease_until", Instant(), nullable=True),
-        sa.Column(
-            "receive_number", sa.Integer(), server_default=sa.text("0"), nullable=False
-        ),
+        sa.Column("receive_number", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("heartbeat_at", Instant(), nullable=True),
         sa.CheckConstraint(
             "(state = 'running') = (heartbeat_at IS NOT NULL)",
@@ -491,9 +451,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint(
             "workspace_id", "occurrence_key", "person_id", name=op.f("pk_deliveries")
         ),
-        sa.UniqueConstraint(
-            "communication_key", name=op.f("uq_deliveries_communication_key")
-        ),
+        sa.UniqueConstraint("communication_key", name=op.f("uq_deliveries_communication_key")),
         sa.UniqueConstraint("link_token_id", name=op.f("uq_deliveries_link_token_id")),
     )
     op.create_table(
@@ -508,9 +466,7 @@ def upgrade() -> None:
         sa.CheckConstraint(
             "(state = 'live') = (ended_at IS NULL)", name=op.f("ck_offers_ended_at")
         ),
-        sa.CheckConstraint(
-            "lane IN ('delivery', 'export', 'report')", name=op.f("ck_offers_lane")
-        ),
+        sa.CheckConstraint("lane IN ('delivery', 'export', 'report')", name=op.f("ck_offers_lane")),
         sa.CheckConstraint(
             "state IN ('live', 'taken', 'lost', 'released')",
             name=op.f("ck_offers_state"),
@@ -521,9 +477,7 @@ def upgrade() -> None:
             ["occurrences.workspace_id", "occurrences.key"],
             name=op.f("fk_offers_workspace_id_occurrence_key"),
         ),
-        sa.PrimaryKeyConstraint(
-            "workspace_id", "occurrence_key", "number", name=op.f("pk_offers")
-        ),
+        sa.PrimaryKeyConstraint("workspace_id", "occurrence_key", "number", name=op.f("pk_offers")),
     )
     op.create_table(
         "receives",

@@ -1,0 +1,65 @@
+"""Deliveries: what each recipient of an occurrence got."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, update
+
+from queries_orchestration.store.rows import every, select_records, values_of
+from queries_orchestration.store.tables import deliveries
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One occurrence for one recipient, with its outcome."""
+
+    workspace_id: str
+    occurrence_key: str
+    person_id: str
+    state: str
+    code: str | None
+    communication_key: str
+    receive_number: int
+    link_token_id: str | None
+    link_key_id: str | None
+    link_issued_at: datetime | None
+    link_expires_at: datetime | None
+    message_id: str | None
+    recorded_at: datetime
+
+
+def of_occurrence(connection: Connection, workspace_id: str, occurrence_key: str) -> list[Delivery]:
+    """Return the deliveries of an occurrence, in the order they were recorded."""
+    return every(
+        connection,
+        Delivery,
+        select_records(Delivery, deliveries)
+        .where(
+            deliveries.c.workspace_id == workspace_id,
+            deliveries.c.occurrence_key == occurrence_key,
+        )
+        .order_by(deliveries.c.recorded_at, deliveries.c.person_id),
+    )
+
+
+def record(connection: Connection, delivery: Delivery) -> None:
+    """Insert the delivery of a recipient who has none yet."""
+    connection.execute(sa.insert(deliveries).values(values_of(delivery)))
+
+
+def conclude(connection: Connection, delivery: Delivery, *, state: str, **values: Any) -> None:
+    """Write the final outcome of a delivery that was ``sending``."""
+    connection.execute(
+        update(deliveries)
+        .where(
+            deliveries.c.workspace_id == delivery.workspace_id,
+            deliveries.c.occurrence_key == delivery.occurrence_key,
+            deliveries.c.person_id == delivery.person_id,
+            deliveries.c.state == "sending",
+        )
+        .values(state=state, **values)
+    )
