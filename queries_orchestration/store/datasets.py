@@ -1,0 +1,131 @@
+"""Datasets, and the connections they are read through."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import insert as insert_into
+
+from queries_orchestration.model.errors import NotFound
+from queries_orchestration.store.tables import connections, datasets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceConnection:
+    """A database we read from; ``url_variable`` names the environment variable of its URL."""
+
+    workspace_id: str
+    id: str
+    name: str
+    title: str
+    url_variable: str
+    written_by: str = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDataset:
+    """A dataset as it is kept: ``definition`` is what ``model.datasets`` parses."""
+
+    workspace_id: str
+    id: str
+    name: str
+    title: str
+    connection_id: str
+    definition: dict[str, Any]
+    written_by: str = "other"
+
+
+def get(connection: Connection, workspace_id: str, dataset_id: str) -> StoredDataset | None:
+    """Return the dataset with this id."""
+    query = select(datasets).where(
+        datasets.c.workspace_id == workspace_id, datasets.c.id == dataset_id
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _dataset(row)
+
+
+def by_name(connection: Connection, workspace_id: str, name: str) -> StoredDataset | None:
+    """Return the dataset of this name."""
+    query = select(datasets).where(datasets.c.workspace_id == workspace_id, datasets.c.name == name)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _dataset(row)
+
+
+def listing(connection: Connection, workspace_id: str) -> list[StoredDataset]:
+    """Return the datasets of the workspace by name."""
+    query = (
+        select(datasets).where(datasets.c.workspace_id == workspace_id).order_by(datasets.c.name)
+    )
+    return [_dataset(row) for row in connection.execute(query)]
+
+
+def insert(connection: Connection, dataset: StoredDataset) -> None:
+    """Write a new dataset."""
+    connection.execute(insert_into(datasets).values(asdict(dataset)))
+
+
+def change(connection: Connection, dataset: StoredDataset) -> None:
+    """Write every column of a dataset that is there."""
+    connection.execute(
+        update(datasets)
+        .where(datasets.c.workspace_id == dataset.workspace_id, datasets.c.id == dataset.id)
+        .values(asdict(dataset))
+    )
+
+
+def connection_of(connection: Connection, workspace_id: str, dataset_id: str) -> SourceConnection:
+    """Return the connection that a dataset is read through.
+
+    Raises:
+        NotFound: the workspace has no such dataset.
+    """
+    query = (
+        select(connections)
+        .join(
+            datasets,
+            (datasets.c.workspace_id == connections.c.workspace_id)
+            & (datasets.c.connection_id == connections.c.id),
+        )
+        .where(datasets.c.workspace_id == workspace_id, datasets.c.id == dataset_id)
+    )
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise NotFound("The workspace has no such dataset.")
+    return _connection(row)
+
+
+def connections_listing(connection: Connection, workspace_id: str) -> list[SourceConnection]:
+    """Return the connections of the workspace by name."""
+    query = (
+        select(connections)
+        .where(connections.c.workspace_id == workspace_id)
+        .order_by(connections.c.name)
+    )
+    return [_connection(row) for row in connection.execute(query)]
+
+
+def insert_connection(connection: Connection, source_connection: SourceConnection) -> None:
+    """Write a new connection."""
+    connection.execute(insert_into(connections).values(asdict(source_connection)))
+
+
+def change_connection(connection: Connection, source_connection: SourceConnection) -> None:
+    """Write every column of a connection that is there."""
+    connection.execute(
+        update(connections)
+        .where(
+            connections.c.workspace_id == source_connection.workspace_id,
+            connections.c.id == source_connection.id,
+        )
+        .values(asdict(source_connection))
+    )
+
+
+def _dataset(row: Row[Any]) -> StoredDataset:
+    return StoredDataset(**row._mapping)
+
+
+def _connection(row: Row[Any]) -> SourceConnection:
+    return SourceConnection(**row._mapping)

@@ -1,0 +1,68 @@
+"""The people of a workspace."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import insert as insert_into
+
+from queries_orchestration.store.tables import people
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody in a workspace; ``title`` is the name that others see."""
+
+    workspace_id: str
+    id: str
+    name: str
+    title: str
+    address: str | None
+    roles: frozenset[str]
+    active: bool
+    written_by: str = "other"
+
+
+def get(connection: Connection, workspace_id: str, person_id: str) -> Person | None:
+    """Return the person with this id."""
+    query = select(people).where(people.c.workspace_id == workspace_id, people.c.id == person_id)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _person(row)
+
+
+def by_name(connection: Connection, workspace_id: str, name: str) -> Person | None:
+    """Return the person of this name."""
+    query = select(people).where(people.c.workspace_id == workspace_id, people.c.name == name)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _person(row)
+
+
+def listing(connection: Connection, workspace_id: str) -> list[Person]:
+    """Return the people of the workspace by name, inactive ones too."""
+    query = select(people).where(people.c.workspace_id == workspace_id).order_by(people.c.name)
+    return [_person(row) for row in connection.execute(query)]
+
+
+def insert(connection: Connection, person: Person) -> None:
+    """Write a new person."""
+    connection.execute(insert_into(people).values(_columns(person)))
+
+
+def change(connection: Connection, person: Person) -> None:
+    """Write every column of a person who is there."""
+    connection.execute(
+        update(people)
+        .where(people.c.workspace_id == person.workspace_id, people.c.id == person.id)
+        .values(_columns(person))
+    )
+
+
+def _person(row: Row[Any]) -> Person:
+    columns = dict(row._mapping)
+    return Person(**columns | {"roles": frozenset(columns["roles"])})
+
+
+def _columns(person: Person) -> dict[str, Any]:
+    return asdict(person) | {"roles": sorted(person.roles)}

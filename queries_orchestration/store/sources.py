@@ -1,0 +1,101 @@
+"""The sources of files, saved queries and reports, with all their versions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import insert as insert_into
+
+from queries_orchestration.store.tables import source_versions, sources
+
+SourceKind = Literal["query", "report"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A saved query or report; an archived one can no longer be run."""
+
+    workspace_id: str
+    id: str
+    name: str
+    title: str
+    kind: SourceKind
+    current_version: int
+    archived: bool = False
+    written_by: str = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceVersion:
+    """One version of a source, never changed; a report has no ``dataset_id`` of its own."""
+
+    workspace_id: str
+    source_id: str
+    version: int
+    dataset_id: str | None
+    definition: dict[str, Any]
+    created_at: datetime
+
+
+def get(connection: Connection, workspace_id: str, source_id: str) -> Source | None:
+    """Return the source with this id, also when it is archived."""
+    query = select(sources).where(sources.c.workspace_id == workspace_id, sources.c.id == source_id)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _source(row)
+
+
+def by_name(connection: Connection, workspace_id: str, name: str) -> Source | None:
+    """Return the source of this name, also when it is archived."""
+    query = select(sources).where(sources.c.workspace_id == workspace_id, sources.c.name == name)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _source(row)
+
+
+def listing(connection: Connection, workspace_id: str) -> list[Source]:
+    """Return the sources of the workspace by name, archived ones too."""
+    query = select(sources).where(sources.c.workspace_id == workspace_id).order_by(sources.c.name)
+    return [_source(row) for row in connection.execute(query)]
+
+
+def version(
+    connection: Connection, workspace_id: str, source_id: str, version: int
+) -> SourceVersion | None:
+    """Return one version of a source."""
+    query = select(source_versions).where(
+        source_versions.c.workspace_id == workspace_id,
+        source_versions.c.source_id == source_id,
+        source_versions.c.version == version,
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else SourceVersion(**row._mapping)
+
+
+def insert(connection: Connection, source: Source) -> None:
+    """Write a new source; its first version follows with ``add_version``."""
+    connection.execute(insert_into(sources).values(asdict(source)))
+
+
+def change(connection: Connection, source: Source) -> None:
+    """Write every column of a source that is there."""
+    connection.execute(
+        update(sources)
+        .where(sources.c.workspace_id == source.workspace_id, sources.c.id == source.id)
+        .values(asdict(source))
+    )
+
+
+def add_version(connection: Connection, added: SourceVersion) -> None:
+    """Write a new version and make it the current one; schedules stay pinned where they are."""
+    connection.execute(insert_into(source_versions).values(asdict(added)))
+    connection.execute(
+        update(sources)
+        .where(sources.c.workspace_id == added.workspace_id, sources.c.id == added.source_id)
+        .values(current_version=added.version)
+    )
+
+
+def _source(row: Row[Any]) -> Source:
+    return Source(**row._mapping)
