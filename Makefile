@@ -1,0 +1,77 @@
+# `make demo`, `make test`, `make dev`: each first makes .venv from requirements.lock.
+
+PYTHON ?= python3
+# Given to pytest: make test ARGS="-k recurrences"
+ARGS ?=
+
+BIN := .venv/bin
+UV := $(BIN)/uv
+CODE := queries_orchestration queries_orchestration_tests
+STAMP := .venv/.installed
+
+# What a developer has set for a server of their own must not reach the tests.
+CLEAN_ENV := env -u DAGSTER_HOME $(patsubst %,-u %,$(filter QUERIES_%,$(.VARIABLES)))
+
+# Root is who CI is; copying works also where the package cache is on another file system.
+export PIP_ROOT_USER_ACTION := ignore
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export UV_LINK_MODE := copy
+
+.PHONY: demo dev test lock format clean .venv
+.DELETE_ON_ERROR:
+
+demo: export QUERIES_DEMO := 1
+demo: $(STAMP)
+	@$(BIN)/python -m examples.demo
+
+dev: export QUERIES_DEMO := 1
+dev: $(STAMP)
+	@$(BIN)/python -m examples.dev
+
+test: $(STAMP)
+	@echo "== ruff check"
+	@$(CLEAN_ENV) $(BIN)/ruff check .
+	@echo "== ruff format --check"
+	@$(CLEAN_ENV) $(BIN)/ruff format --check .
+	@echo "== mypy"
+	@$(CLEAN_ENV) $(BIN)/mypy
+	@echo "== lint-imports"
+	@$(CLEAN_ENV) $(BIN)/lint-imports --no-logo
+	@echo "== pytest"
+	@$(CLEAN_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+format: $(STAMP)
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+# Resolves anew within what is locked; `make lock ARGS=--upgrade` takes the newest.
+lock: $(STAMP)
+	@$(UV) pip compile pyproject.toml --extra dev --extra demo --universal --python-version 3.11 \
+	    --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --quiet \
+	    --output-file requirements.lock $(ARGS)
+
+clean:
+	@rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	    .import_linter_cache .tmp_dagster_home_*
+	@find . -name __pycache__ -prune -exec rm -rf {} +
+
+.venv: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml setup.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	    echo "Python 3.11 or later is needed, and '$(PYTHON)' is not."; \
+	    echo "Debian: apt-get install python3 python3-venv. Another one: make PYTHON=python3.12 …"; \
+	    exit 1; } >&2
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	    echo "'$(PYTHON)' lacks its module venv. Debian: apt-get install python3-venv"; \
+	    exit 1; } >&2
+	@echo "== making .venv"
+	@$(PYTHON) -m venv .venv
+	@# uv, by pip and with the hashes of the lock; then all else, by uv.
+	@awk '/^[^ #]/ {uv = /^uv==/} uv && !/#/' requirements.lock > .venv/uv.txt
+	@$(BIN)/python -m pip install -qq --require-hashes --requirement .venv/uv.txt
+	@$(UV) pip sync --python $(BIN)/python --quiet --compile-bytecode --require-hashes \
+	    requirements.lock
+	@$(UV) pip install --python $(BIN)/python --quiet --compile-bytecode --no-deps \
+	    --no-build-isolation --editable .
+	@touch $@
