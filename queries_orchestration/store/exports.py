@@ -125,6 +125,21 @@ def change(connection: Connection, workspace_id: str, export_id: str, **values: 
     )
 
 
+def keep_until(
+    connection: Connection, workspace_id: str, export_id: str, *, until: datetime
+) -> None:
+    """Move the file's expiry to ``until``, if it would end before."""
+    connection.execute(
+        update(exports)
+        .where(
+            exports.c.workspace_id == workspace_id,
+            exports.c.id == export_id,
+            exports.c.expires_at < until,
+        )
+        .values(expires_at=until)
+    )
+
+
 def settle_unfinished(
     connection: Connection,
     workspace_id: str,

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, func, not_, select, update
+from sqlalchemy import ColumnElement, Connection, func, not_, select, update
 
+from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import database
 from queries_orchestration.store.occurrences import follows_unsettled, no_live_offer
 from queries_orchestration.store.tables import occurrences, offers
@@ -59,13 +60,43 @@ def offer_waiting(
     return made
 
 
+def offer_one(
+    connection: Connection, workspace_id: str, occurrence_key: str, *, lease: float
+) -> int | None:
+    """Offer one occurrence to a run that a person launched; None if it may not start now."""
+    at = database.now(connection)
+    last_number = connection.scalar(
+        select(occurrences.c.offer_number).where(
+            occurrences.c.workspace_id == workspace_id,
+            occurrences.c.key == occurrence_key,
+            *_may_start(at),
+        )
+    )
+    if last_number is None:
+        return None
+    number = last_number + 1
+    offered = _write(
+        connection, workspace_id, occurrence_key, number, lane=DELIVERY_LANE, at=at, lease=lease
+    )
+    return number if offered else None
+
+
+def _may_start(at: datetime) -> list[ColumnElement[bool]]:
+    return [
+        occurrences.c.state == "waiting",
+        occurrences.c.not_before <= at,
+        no_live_offer(at),
+        not_(follows_unsettled()),
+    ]
+
+
 def _live_offers(connection: Connection, at: datetime) -> dict[str, int]:
     counted = connection.execute(
         select(occurrences.c.workspace_id, func.count())
         .where(occurrences.c.state == "waiting", occurrences.c.lease_until > at)
         .group_by(occurrences.c.workspace_id)
     )
-    return {workspace_id: count for workspace_id, count in counted}
+    return dict(counted.tuples().all())
 
 
 def _next_in_turn(
@@ -88,12 +119,7 @@ def _next_in_turn(
             (turn + had).label("turn"),
             occurrences.c.not_before,
         )
-        .where(
-            occurrences.c.state == "waiting",
-            occurrences.c.not_before <= at,
-            no_live_offer(at),
-            not_(follows_unsettled()),
-        )
+        .where(*_may_start(at))
         .subquery()
     )
     rows = connection.execute(

@@ -1,0 +1,115 @@
+"""The heartbeat of a running receive, its deadline, and the interruption of what it runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from queries_orchestration.model.errors import (
+    QueriesError,
+    ReceiveLost,
+    ReceiveTimeout,
+    StoreUnavailable,
+)
+from queries_orchestration.store import occurrences
+from queries_orchestration.store.database import Database
+from queries_orchestration.store.occurrences import Receive
+
+
+class Heartbeat:
+    """A thread that keeps a receive's claim alive until its deadline.
+
+    When the claim is lost or the deadline is reached, it interrupts the statement that runs,
+    and ``check`` raises from then on.
+    """
+
+    def __init__(
+        self, database: Database, receive: Receive, *, interval: float, deadline: float
+    ) -> None:
+        """Args: ``interval`` and ``deadline`` are seconds; the deadline counts from now."""
+        self._database = database
+        self._receive = receive
+        self._interval = interval
+        self._ends = time.monotonic() + deadline
+        self._deadline = deadline
+        self._over: QueriesError | None = None
+        self._stopped = threading.Event()
+        self._guard = threading.Lock()
+        self._interrupt: Callable[[], None] | None = None
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def check(self) -> None:
+        """Raise if the receive may not go on.
+
+        Raises:
+            ReceiveLost: the work was taken over or settled.
+            ReceiveTimeout: the deadline is reached.
+        """
+        if self._over is not None:
+            raise self._over
+        if time.monotonic() >= self._ends:
+            raise self._timeout()
+
+    def remaining(self) -> float:
+        """Return the seconds until the deadline, never negative."""
+        return max(0.0, self._ends - time.monotonic())
+
+    @contextmanager
+    def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Call ``interrupt``, from the heartbeat's thread, if the receive must end meanwhile.
+
+        An error that follows from the interruption is told as its reason.
+        """
+        with self._guard:
+            self._interrupt = interrupt
+        try:
+            self.check()
+            yield
+        except QueriesError:
+            self.check()
+            raise
+        finally:
+            with self._guard:
+                self._interrupt = None
+
+    def _beat(self) -> None:
+        while not self._stopped.wait(min(self._interval, self.remaining())):
+            if self.remaining() == 0:
+                self._end(self._timeout())
+                return
+            try:
+                with self._database.transaction() as connection:
+                    occurrences.hold(connection, self._receive)
+            except ReceiveLost as lost:
+                self._end(lost)
+                return
+            except StoreUnavailable:
+                continue  # The next beat tries again; silence is judged by the dispatcher.
+
+    def _end(self, reason: QueriesError) -> None:
+        self._over = reason
+        with self._guard:
+            if self._interrupt is not None:
+                self._interrupt()
+
+    def _timeout(self) -> ReceiveTimeout:
+        return ReceiveTimeout(
+            f"The delivery was not finished within {self._deadline:g} seconds."
+        )

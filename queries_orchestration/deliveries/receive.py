@@ -1,0 +1,52 @@
+"""One receive from start to settlement, as a plain function.
+
+The Dagster job runs the same steps as ops; tests and simulations call this one.
+"""
+
+from __future__ import annotations
+
+from queries_orchestration.deliveries.backends import Backends
+from queries_orchestration.deliveries.deliver import deliver
+from queries_orchestration.deliveries.heartbeat import Heartbeat
+from queries_orchestration.deliveries.make_file import make_file
+from queries_orchestration.deliveries.resolve import resolve
+from queries_orchestration.deliveries.settle import (
+    failures_settled,
+    settle_delivered,
+    settle_skipped_empty,
+)
+from queries_orchestration.deliveries.skip_empty import is_to_be_skipped
+from queries_orchestration.deliveries.start import NothingToDo, start
+from queries_orchestration.model.outcomes import Outcome
+from queries_orchestration.store.occurrences import Receive
+
+
+def heartbeat_of(backends: Backends, receive: Receive) -> Heartbeat:
+    """Return the heartbeat that a running receive keeps, with its deadline from now."""
+    return Heartbeat(
+        backends.database,
+        receive,
+        interval=backends.settings.heartbeat_interval,
+        deadline=backends.settings.delivery_deadline,
+    )
+
+
+def work(
+    backends: Backends, occurrence_key: str, *, offer_number: int | None, run_id: str
+) -> Outcome | NothingToDo:
+    """Work one receive of an occurrence to its end.
+
+    Raises:
+        PermanentError, TransientError: the receive failed; the store says what follows.
+        ReceiveLost: a newer receive took the work.
+    """
+    receive = start(backends, occurrence_key, offer_number=offer_number, run_id=run_id)
+    if isinstance(receive, NothingToDo):
+        return receive
+    with heartbeat_of(backends, receive) as heartbeat, failures_settled(backends, receive):
+        resolve(backends, receive)
+        export = make_file(backends, receive, heartbeat)
+        if is_to_be_skipped(backends, receive, export):
+            return settle_skipped_empty(backends, receive)
+        deliver(backends, receive, export, heartbeat)
+        return settle_delivered(backends, receive)

@@ -1,0 +1,22 @@
+"""Hop 5: suppress the delivery of an empty query result if the schedule says so."""
+
+from __future__ import annotations
+
+from queries_orchestration.deliveries.backends import Backends
+from queries_orchestration.deliveries.resolve import assignment_of
+from queries_orchestration.store.exports import Export
+from queries_orchestration.store.occurrences import Receive
+
+
+def is_to_be_skipped(backends: Backends, receive: Receive, export: Export) -> bool:
+    """Tell whether the file has no rows and its schedule delivers none such.
+
+    An aggregate's one row is a row.
+
+    Raises:
+        ReceiveLost: a newer receive took the work.
+    """
+    if export.rows != 0:
+        return False
+    with backends.database.transaction() as connection:
+        return assignment_of(connection, receive).schedule.skip_empty

@@ -1,0 +1,86 @@
+"""WF-PFM-QRY-006, hop 1: open a saved query as a person, substitute values, compile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from queries_orchestration.model.access import Actor
+from queries_orchestration.model.compile import CompiledQuery, compile_query
+from queries_orchestration.model.datasets import parse_dataset
+from queries_orchestration.model.errors import (
+    AccessLost,
+    InvalidQuery,
+    SourceBroken,
+    SourceGone,
+    SourceUnavailable,
+)
+from queries_orchestration.model.queries import parse_query
+from queries_orchestration.model.runtime_values import dump_values, resolve_values
+from queries_orchestration.store import datasets, people, sources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedQuery:
+    """A query ready to be read: compiled under the actor's access, with its database's URL."""
+
+    compiled: CompiledQuery
+    stored_values: dict[str, Any]
+    database_url: str = field(repr=False)
+
+
+def open_query(
+    connection: Connection,
+    workspace_id: str,
+    *,
+    source_id: str,
+    version: int,
+    actor_id: str,
+    given_values: Mapping[str, Any],
+    moment: datetime,
+    time_zone: str,
+    environment: Mapping[str, str],
+) -> OpenedQuery:
+    """Open one version of a query as ``actor_id``; nothing is written.
+
+    Args:
+        moment: what relative values count from.
+        environment: where the connection's URL variable is looked up.
+
+    Raises:
+        AccessLost, FieldNotAvailable: the actor may not open it.
+        InvalidRuntimeValue: a value is missing, unknown or of the wrong form.
+        SourceGone, SourceBroken: it is not there, or no longer fits its dataset.
+        SourceUnavailable: the connection's variable is not set.
+    """
+    person = people.get(connection, workspace_id, actor_id)
+    if person is None:
+        raise AccessLost("The person who should read it is no longer in the workspace.")
+    stored = sources.version(connection, workspace_id, source_id, version)
+    if stored is None or stored.dataset_id is None:
+        raise SourceGone("This version of the query is no longer there.")
+    dataset_row = datasets.get(connection, workspace_id, stored.dataset_id)
+    source_connection = datasets.connection_of(connection, workspace_id, stored.dataset_id)
+    if dataset_row is None or source_connection is None:
+        raise SourceGone("The dataset of the query is no longer there.")
+    try:
+        dataset = parse_dataset(dataset_row.definition)
+        query = parse_query(stored.definition, dataset)
+    except InvalidQuery as error:
+        raise SourceBroken(
+            f"The query no longer fits its dataset {dataset_row.name!r}: {error.message}"
+        ) from error
+    values = resolve_values(query.parameters, given_values, moment=moment, time_zone=time_zone)
+    actor = Actor(person.id, person.name, person.roles, person.active)
+    compiled = compile_query(query, dataset, actor, values)
+    url = environment.get(source_connection.url_variable, "")
+    if not url:
+        raise SourceUnavailable(
+            f"The connection {source_connection.name!r} has no URL: set the environment variable"
+            f" {source_connection.url_variable} for the workers."
+        )
+    return OpenedQuery(compiled=compiled, stored_values=dump_values(values), database_url=url)

@@ -1,0 +1,96 @@
+"""Resources: the small interfaces of the product, opened for one run or one tick."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dagster as dg
+from pydantic import Field, PrivateAttr
+
+from queries_orchestration.communications import open_communications
+from queries_orchestration.communications.interface import Communications
+from queries_orchestration.deliveries.backends import Backends, read_link_keys
+from queries_orchestration.deliveries.heartbeat import Heartbeat
+from queries_orchestration.deliveries.receive import heartbeat_of
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration.settings import Settings, load_settings
+from queries_orchestration.storage import open_storage
+from queries_orchestration.storage.interface import Storage
+from queries_orchestration.store.database import Database
+from queries_orchestration.store.occurrences import Receive
+
+
+class StorageResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Where files go."""
+
+    url: str = Field(default="", description="Storage URL; empty: QUERIES_STORAGE_URL decides.")
+
+    def open(self, settings: Settings) -> Storage:
+        """Open the storage."""
+        return open_storage(self.url or settings.storage_url)
+
+
+class CommunicationsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """How messages go."""
+
+    url: str = Field(
+        default="", description="Communications URL; empty: QUERIES_COMMUNICATIONS_URL decides."
+    )
+
+    def open(self, settings: Settings) -> Communications:
+        """Open the way messages go."""
+        return open_communications(
+            self.url or settings.communications_url,
+            from_address=settings.from_address,
+            clock=system_clock,
+        )
+
+
+class DeliveryResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """What the ops of one delivery share: the backends, and the heartbeat of their receive."""
+
+    storage: dg.ResourceDependency[StorageResource]
+    communications: dg.ResourceDependency[CommunicationsResource]
+
+    _backends: Backends | None = PrivateAttr(default=None)
+    _heartbeat: Heartbeat | None = PrivateAttr(default=None)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[DeliveryResource]:
+        """Open the backends; at the end of the run or tick, stop the heartbeat."""
+        settings = load_settings(os.environ)
+        self._backends = Backends(
+            database=Database(settings.database_url),
+            storage=self.storage.open(settings),
+            communications=self.communications.open(settings),
+            link_keys=read_link_keys(settings),
+            settings=settings,
+            clock=system_clock,
+            environment=os.environ,
+        )
+        try:
+            yield self
+        finally:
+            if self._heartbeat is not None:
+                self._heartbeat.__exit__(None, None, None)
+                self._heartbeat = None
+
+    @property
+    def backends(self) -> Backends:
+        """The opened backends."""
+        if self._backends is None:
+            raise dg.DagsterInvariantViolationError("The delivery resource is not set up.")
+        return self._backends
+
+    @property
+    def heartbeat(self) -> Heartbeat:
+        """The heartbeat of the receive that the first op started."""
+        if self._heartbeat is None:
+            raise dg.DagsterInvariantViolationError("No receive was started in this run.")
+        return self._heartbeat
+
+    def begin(self, receive: Receive) -> None:
+        """Start the heartbeat of ``receive``; it lasts until the run ends."""
+        self._heartbeat = heartbeat_of(self.backends, receive).__enter__()
