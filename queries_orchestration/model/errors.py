@@ -15,6 +15,7 @@
     │   ├── SourceUnavailable · StorageUnavailable · CommunicationsUnavailable · StoreUnavailable
     │   └── ReceiveTimeout       the receive reached its deadline
     └── ReceiveLost              a newer receive or a settlement took the work: stop, write nothing
+        └── UploadGone           … and aborted this worker's upload: its file can never appear
 
 ``code`` is the stable, machine-readable name that history and the command show.
 Driver text never goes into a message: only an SQLSTATE and our own words.
@@ -54,6 +55,12 @@ class ReceiveLost(QueriesError):
     """The work was taken over or settled; this worker must not write any more."""
 
     code = "receive_lost"
+
+
+class UploadGone(ReceiveLost):
+    """The upload was aborted or already completed by somebody else."""
+
+    code = "upload_gone"
 
 
 class Refused(PermanentError):

@@ -1,0 +1,1 @@
+"""Exports, hop by hop: admit, dispatch, generate, download."""
