@@ -25,6 +25,7 @@ from queries_orchestration.model.errors import (
 )
 from queries_orchestration.model.ids import communication_key, new_id
 from queries_orchestration.model.links import LINK_LIFETIME, link_url, sign
+from queries_orchestration.model.outcomes import DeliveryState
 from queries_orchestration.store import deliveries, exports, occurrences
 from queries_orchestration.store.deliveries import Delivery
 from queries_orchestration.store.exports import Export
@@ -69,9 +70,7 @@ def deliver(backends: Backends, receive: Receive, export: Export, heartbeat: Hea
         raise unavailable
 
 
-def _record(
-    backends: Backends, receive: Receive, export: Export, recipient: Recipient
-) -> Delivery:
+def _record(backends: Backends, receive: Receive, export: Export, recipient: Recipient) -> Delivery:
     """Write the recipient's row: skipped with the reason, or sending with the link's facts."""
     at = backends.clock()
     sending = recipient.skip_code is None
@@ -114,7 +113,8 @@ def _send(
     delivery: Delivery,
 ) -> None:
     """Submit one message and write its outcome."""
-    state, code = "sent", None
+    state: DeliveryState = "sent"
+    code: str | None = None
     sent_id: str | None = None
     if recipient.address is None:
         # An earlier receive began to send; since then the recipient may no longer get it.

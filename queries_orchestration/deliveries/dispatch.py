@@ -81,9 +81,7 @@ def run_pass(backends: Backends, *, at: datetime, offer: bool) -> Pass:
                 recovered=recovered,
                 offered=len(offers),
             )
-        return Pass(
-            admitted=admitted, missed=missed, recovered=recovered, offers=tuple(offers)
-        )
+        return Pass(admitted=admitted, missed=missed, recovered=recovered, offers=tuple(offers))
 
 
 def _admit_due(backends: Backends, at: datetime) -> tuple[int, int]:
@@ -178,9 +176,7 @@ def _quarantine(
         reason=f"{error.message} Mend the rule, then resume the schedule.",
         at=backends.clock(),
     )
-    log.error(
-        "schedule_auto_paused schedule=%s code=%s", schedule.id, error.code
-    )
+    log.error("schedule_auto_paused schedule=%s code=%s", schedule.id, error.code)
 
 
 def _seconds(seconds: int | None) -> timedelta | None:

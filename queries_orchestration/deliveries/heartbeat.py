@@ -39,7 +39,7 @@ class Heartbeat:
         self._over: QueriesError | None = None
         self._stopped = threading.Event()
         self._guard = threading.Lock()
-        self._interrupt: Callable[[], None] | None = None
+        self._interrupt: Callable[[], object] | None = None
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
     def __enter__(self) -> Self:
@@ -72,7 +72,7 @@ class Heartbeat:
         return max(0.0, self._ends - time.monotonic())
 
     @contextmanager
-    def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
+    def interrupting(self, interrupt: Callable[[], object]) -> Iterator[None]:
         """Call ``interrupt``, from the heartbeat's thread, if the receive must end meanwhile.
 
         An error that follows from the interruption is told as its reason.
@@ -110,6 +110,4 @@ class Heartbeat:
                 self._interrupt()
 
     def _timeout(self) -> ReceiveTimeout:
-        return ReceiveTimeout(
-            f"The delivery was not finished within {self._deadline:g} seconds."
-        )
+        return ReceiveTimeout(f"The delivery was not finished within {self._deadline:g} seconds.")

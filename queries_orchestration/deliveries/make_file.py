@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
-from typing import Final
+from typing import Final, cast
 
 from queries_orchestration.deliveries.backends import Backends
 from queries_orchestration.deliveries.heartbeat import Heartbeat
 from queries_orchestration.deliveries.resolve import assignment_of, open_for
-from queries_orchestration.exports.file_writer import FileOptions
+from queries_orchestration.exports.file_writer import FileFormat, FileOptions
 from queries_orchestration.exports.generate import generate
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.store import exports, occurrences
@@ -40,7 +40,7 @@ def make_file(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> Exp
     backends.reached("upload recorded")
     made = generate(
         opened,
-        file_format=assignment.schedule.format,
+        file_format=cast(FileFormat, export.format),  # checked by the database
         options=FileOptions(
             time_zone=assignment.schedule.time_zone, sheet_title=assignment.source.title
         ),

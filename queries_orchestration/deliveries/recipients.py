@@ -21,9 +21,7 @@ class Recipient:
     skip_code: str | None
 
 
-def recipients_now(
-    connection: Connection, workspace_id: str, schedule_id: str
-) -> list[Recipient]:
+def recipients_now(connection: Connection, workspace_id: str, schedule_id: str) -> list[Recipient]:
     """Return the schedule's recipients as they are at this moment, in their order.
 
     Skip codes: ``left_workspace``, ``inactive``, ``no_address``, ``invalid_address``,

@@ -212,9 +212,7 @@ def _close_unfinished(
             code=None if settlement.outcome == "cancelled" else code,
             message=settlement.message,
         )
-    for delivery in deliveries.of_occurrence(
-        connection, occurrence.workspace_id, occurrence.key
-    ):
+    for delivery in deliveries.of_occurrence(connection, occurrence.workspace_id, occurrence.key):
         if delivery.state == "sending":
             deliveries.conclude(connection, delivery, state="uncertain", code=code)
 

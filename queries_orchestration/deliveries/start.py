@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from queries_orchestration.deliveries.backends import Backends
 from queries_orchestration.model.errors import NotFound
 from queries_orchestration.store import cross_workspace, occurrences
-from queries_orchestration.store.offers import offer_one
 from queries_orchestration.store.occurrences import Occurrence, Receive
+from queries_orchestration.store.offers import offer_one
 
 
 @dataclass(frozen=True, slots=True)

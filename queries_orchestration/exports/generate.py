@@ -27,7 +27,7 @@ class Patience(Protocol):
         """Return the seconds that are left."""
         ...
 
-    def interrupting(self, interrupt: Callable[[], None]) -> AbstractContextManager[None]:
+    def interrupting(self, interrupt: Callable[[], object]) -> AbstractContextManager[None]:
         """Call ``interrupt`` if the work must end while a statement runs."""
         ...
 

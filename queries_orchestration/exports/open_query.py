@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -83,4 +84,6 @@ def open_query(
             f"The connection {source_connection.name!r} has no URL: set the environment variable"
             f" {source_connection.url_variable} for the workers."
         )
-    return OpenedQuery(compiled=compiled, stored_values=dump_values(values), database_url=url)
+    return OpenedQuery(
+        compiled=compiled, stored_values=json.loads(dump_values(values)), database_url=url
+    )

@@ -9,10 +9,20 @@ from pydantic import Field
 
 from queries_orchestration.deliveries import (
     deliver as deliver_step,
+)
+from queries_orchestration.deliveries import (
     make_file as make_file_step,
+)
+from queries_orchestration.deliveries import (
     resolve as resolve_step,
+)
+from queries_orchestration.deliveries import (
     settle as settle_step,
+)
+from queries_orchestration.deliveries import (
     skip_empty as skip_empty_step,
+)
+from queries_orchestration.deliveries import (
     start as start_step,
 )
 from queries_orchestration.model.errors import QueriesError
@@ -78,8 +88,15 @@ def make_file(
         else:
             export = made
     if export is not None:
-        facts = {"rows": export.rows or 0, "bytes": export.size or 0, "format": export.format}
-        yield dg.Output(export, "export", metadata=facts)
+        yield dg.Output(
+            export,
+            "export",
+            metadata={
+                "rows": export.rows or 0,
+                "bytes": export.size or 0,
+                "format": export.format,
+            },
+        )
 
 
 @dg.op(out={"delivered": dg.Out(bool, is_required=False)})

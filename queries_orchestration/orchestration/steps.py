@@ -14,9 +14,7 @@ from queries_orchestration.store.occurrences import Receive
 
 
 @contextmanager
-def step(
-    context: dg.OpExecutionContext, backends: Backends, receive: Receive
-) -> Iterator[None]:
+def step(context: dg.OpExecutionContext, backends: Backends, receive: Receive) -> Iterator[None]:
     """Run one step of a receive; a failure is settled before the run shows red.
 
     A worker that lost its claim ends quietly: another one has the work. The cause of a failure

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, update
 
+from queries_orchestration.model.outcomes import DeliveryState
 from queries_orchestration.store.rows import every, select_records, values_of
 from queries_orchestration.store.tables import deliveries
 
@@ -20,7 +21,7 @@ class Delivery:
     workspace_id: str
     occurrence_key: str
     person_id: str
-    state: str
+    state: DeliveryState
     code: str | None
     communication_key: str
     receive_number: int
@@ -51,7 +52,9 @@ def record(connection: Connection, delivery: Delivery) -> None:
     connection.execute(sa.insert(deliveries).values(values_of(delivery)))
 
 
-def conclude(connection: Connection, delivery: Delivery, *, state: str, **values: Any) -> None:
+def conclude(
+    connection: Connection, delivery: Delivery, *, state: DeliveryState, **values: Any
+) -> None:
     """Write the final outcome of a delivery that was ``sending``."""
     connection.execute(
         update(deliveries)

@@ -1,0 +1,35 @@
+"""``queries catalog apply FILE…``: the catalog as code."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from queries_orchestration.catalog.apply import apply_catalog
+from queries_orchestration.cli.output import json_option, print_json
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration.settings import Settings
+from queries_orchestration.store.database import Database
+
+
+@click.group()
+def catalog() -> None:
+    """People, datasets, queries and schedules, written as YAML files."""
+
+
+@catalog.command("apply")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@json_option
+@click.pass_obj
+def apply(settings: Settings, files: tuple[Path, ...], as_json: bool) -> None:
+    """Check the files as a whole, then write what is new or changed; nothing on any fault."""
+    changes = apply_catalog(
+        Database(settings.database_url), files, clock=system_clock, environment=os.environ
+    )
+    if as_json:
+        print_json(changes.to_dict())
+        return
+    for line in changes.lines():
+        click.echo(line)

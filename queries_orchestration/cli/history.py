@@ -1,0 +1,174 @@
+"""``queries history``: for every slot what happened, as whom, why not, and what each got."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+from sqlalchemy import Connection
+
+from queries_orchestration.cli.output import json_option, print_json, print_table
+from queries_orchestration.deliveries.backends import Backends, open_backends
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration.model.errors import NotFound
+from queries_orchestration.settings import Settings
+from queries_orchestration.store import (
+    deliveries,
+    exports,
+    occurrences,
+    people,
+    schedules,
+    workspaces,
+)
+from queries_orchestration.store.occurrences import Occurrence
+from queries_orchestration.store.schedules import Schedule
+from queries_orchestration.store.workspaces import Workspace
+
+
+@click.command()
+@click.argument("schedule", required=False)
+@click.option("--workspace", help="Only this workspace.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=100,
+    show_default=True,
+    help="At most so many occurrences of each schedule, the newest.",
+)
+@json_option
+@click.pass_obj
+def history(
+    settings: Settings, schedule: str | None, workspace: str | None, limit: int, as_json: bool
+) -> None:
+    """Show what became of every slot and run, of SCHEDULE or of all."""
+    backends = open_backends(settings, os.environ, system_clock)
+    with backends.database.read() as connection:
+        chosen = _chosen(connection, schedule, workspace)
+        told = [
+            _occurrence(connection, backends, place, plan, occurrence)
+            for place, plan in chosen
+            for occurrence in occurrences.history(connection, place.id, plan.id, limit=limit)
+        ]
+    summary = [_schedule(place, plan) for place, plan in chosen]
+    if as_json:
+        print_json({"occurrences": told, "schedules": summary})
+        return
+    _print(told, summary)
+
+
+def _chosen(
+    connection: Connection, name: str | None, workspace_name: str | None
+) -> list[tuple[Workspace, Schedule]]:
+    places = workspaces.listing(connection)
+    if workspace_name is not None:
+        places = [place for place in places if place.name == workspace_name]
+        if not places:
+            raise NotFound(f"There is no workspace {workspace_name!r}.")
+    chosen = [
+        (place, plan)
+        for place in places
+        for plan in schedules.listing(connection, place.id)
+        if name is None or plan.name == name
+    ]
+    if name is not None and not chosen:
+        raise NotFound(f"There is no schedule {name!r}; `queries history` lists them all.")
+    return chosen
+
+
+def _schedule(place: Workspace, plan: Schedule) -> dict[str, Any]:
+    return {
+        "workspace": place.name,
+        "schedule": plan.name,
+        "state": plan.state,
+        "pause_code": plan.pause_code,
+        "pause_reason": plan.pause_reason,
+        "next_slot": plan.next_slot,
+        "failure_streak": plan.failure_streak,
+    }
+
+
+def _occurrence(
+    connection: Connection,
+    backends: Backends,
+    place: Workspace,
+    plan: Schedule,
+    occurrence: Occurrence,
+) -> dict[str, Any]:
+    actor = occurrence.actor_id and people.get(connection, place.id, occurrence.actor_id)
+    return {
+        "occurrence": occurrence.key,
+        "workspace": place.name,
+        "schedule": plan.name,
+        "slot": occurrence.slot,
+        "via": occurrence.via,
+        "state": occurrence.state,
+        "outcome": occurrence.outcome,
+        "code": occurrence.code,
+        "message": occurrence.message,
+        "actor": actor.name if actor else None,
+        "receives": occurrence.receive_number,
+        "source_changed": occurrence.source_changed,
+        "settled_at": occurrence.settled_at,
+        "file": _file(connection, backends, occurrence),
+        "deliveries": _deliveries(connection, occurrence),
+    }
+
+
+def _file(
+    connection: Connection, backends: Backends, occurrence: Occurrence
+) -> dict[str, Any] | None:
+    if occurrence.export_id is None:
+        return None
+    export = exports.get(connection, occurrence.workspace_id, occurrence.export_id)
+    if export is None or export.state != "ready":
+        return None
+    return {
+        "format": export.format,
+        "rows": export.rows,
+        "size": export.size,
+        "sha256": export.sha256,
+        "location": backends.storage.location(export.storage_key),
+        "expires_at": export.expires_at,
+    }
+
+
+def _deliveries(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
+    told = []
+    for delivery in deliveries.of_occurrence(connection, occurrence.workspace_id, occurrence.key):
+        person = people.get(connection, occurrence.workspace_id, delivery.person_id)
+        told.append(
+            {
+                "person": person.name if person else None,
+                "state": delivery.state,
+                "code": delivery.code,
+                "message_id": delivery.message_id,
+            }
+        )
+    return told
+
+
+def _print(told: list[dict[str, Any]], summary: list[dict[str, Any]]) -> None:
+    rows = []
+    for one in told:
+        file = one["file"] or {}
+        got = ", ".join(
+            f"{delivery['person']} {delivery['code'] or delivery['state']}"
+            for delivery in one["deliveries"]
+        )
+        rows.append(
+            [
+                one["schedule"],
+                one["slot"] or one["via"],
+                one["outcome"] or one["state"],
+                one["code"],
+                one["actor"],
+                file.get("rows"),
+                got or one["message"],
+            ]
+        )
+    print_table(["SCHEDULE", "SLOT", "ENDED", "CODE", "AS", "ROWS", "WHO GOT WHAT"], rows)
+    for plan in summary:
+        if plan["state"] == "paused":
+            click.echo(f"\nPaused: {plan['schedule']} ({plan['pause_code']})")
+            click.echo(f"  {plan['pause_reason']}")

@@ -1,0 +1,67 @@
+"""``queries init``: make the home, the tables, the link keys and the Dagster home."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import Final
+
+import click
+
+from queries_orchestration.cli.output import json_option, print_json
+from queries_orchestration.model.errors import InvalidSettings
+from queries_orchestration.settings import Settings
+from queries_orchestration.store.migrate import upgrade
+
+_EMBEDDED_DAGSTER: Final = Path(__file__).parents[2] / "dagster.yaml"
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def init(settings: Settings, as_json: bool) -> None:
+    """Make or upgrade the application database, the link keys and the Dagster home.
+
+    Safe to repeat: what is there stays.
+    """
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made_keys = _make_link_keys(settings)
+        dagster_home = make_dagster_home(settings)
+    except OSError as error:
+        raise InvalidSettings(
+            f"QUERIES_HOME cannot be written: {error.strerror}. Choose another folder."
+        ) from error
+    upgrade(settings.database_url)
+    if as_json:
+        print_json(
+            {
+                "home": str(settings.home),
+                "dagster_home": str(dagster_home),
+                "made_link_keys": made_keys,
+            }
+        )
+        return
+    click.echo(f"Ready in {settings.home}.")
+    if made_keys:
+        click.echo(f"New keys that sign links: {settings.link_keys_file} (keep them secret).")
+
+
+def make_dagster_home(settings: Settings) -> Path:
+    """Return the Dagster home, made with the embedded default's ``dagster.yaml`` if new."""
+    home = Path(os.environ.get("DAGSTER_HOME") or settings.home / "dagster")
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "dagster.yaml").exists() and _EMBEDDED_DAGSTER.exists():
+        shutil.copyfile(_EMBEDDED_DAGSTER, home / "dagster.yaml")
+    return home
+
+
+def _make_link_keys(settings: Settings) -> bool:
+    if settings.link_keys or settings.link_keys_file.exists():
+        return False
+    descriptor = os.open(settings.link_keys_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(f"k1:{secrets.token_urlsafe(48)}\n")
+    return True

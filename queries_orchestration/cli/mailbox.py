@@ -1,0 +1,45 @@
+"""``queries mailbox``: what the local mailbox holds."""
+
+from __future__ import annotations
+
+import click
+
+from queries_orchestration.cli.output import json_option, print_json, print_table
+from queries_orchestration.communications import open_communications
+from queries_orchestration.communications.mailbox import Mailbox
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration.model.errors import Refused
+from queries_orchestration.settings import Settings
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def mailbox(settings: Settings, as_json: bool) -> None:
+    """List the messages of the local mailbox, oldest first."""
+    backend = open_communications(
+        settings.communications_url, from_address=settings.from_address, clock=system_clock
+    )
+    if not isinstance(backend, Mailbox):
+        raise Refused("Messages do not go to a local mailbox here.", code="no_mailbox")
+    messages = backend.messages()
+    if as_json:
+        print_json(
+            {
+                "messages": [
+                    {
+                        "file": str(message.file),
+                        "to": message.to,
+                        "subject": message.subject,
+                        "date": message.date,
+                        "link": message.link,
+                    }
+                    for message in messages
+                ]
+            }
+        )
+        return
+    print_table(
+        ["DATE", "TO", "SUBJECT", "FILE"],
+        [[message.date, message.to, message.subject, message.file] for message in messages],
+    )
