@@ -19,5 +19,7 @@ defs = dg.Definitions(
         "delivery": DeliveryResource(
             storage=StorageResource(), communications=CommunicationsResource()
         ),
+        # Ops share one process; nothing that passes between them is worth keeping beyond it.
+        "io_manager": dg.mem_io_manager,
     },
 )

@@ -1,7 +1,5 @@
 """The job that works one receive of one occurrence, an op for each step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg
@@ -9,20 +7,10 @@ from pydantic import Field
 
 from queries_orchestration.deliveries import (
     deliver as deliver_step,
-)
-from queries_orchestration.deliveries import (
     make_file as make_file_step,
-)
-from queries_orchestration.deliveries import (
     resolve as resolve_step,
-)
-from queries_orchestration.deliveries import (
     settle as settle_step,
-)
-from queries_orchestration.deliveries import (
     skip_empty as skip_empty_step,
-)
-from queries_orchestration.deliveries import (
     start as start_step,
 )
 from queries_orchestration.model.errors import QueriesError
@@ -124,8 +112,6 @@ def settle(
 
 @dg.job(
     executor_def=dg.in_process_executor,
-    # Ops share one process; nothing of a run is worth keeping beyond it.
-    resource_defs={"io_manager": dg.mem_io_manager},
     tags={
         tags.LANE: DELIVERY_LANE,
         tags.MAX_RUNTIME: str(int(Settings().delivery_deadline) + tags.RUNTIME_MARGIN),

@@ -1,7 +1,5 @@
 """The one constant minutely schedule that admits what is due and offers what waits."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from queries_orchestration.deliveries.dispatch import run_pass

@@ -1,7 +1,5 @@
 """Resources: the small interfaces of the product, opened for one run or one tick."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,7 +56,7 @@ class DeliveryResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     _heartbeat: Heartbeat | None = PrivateAttr(default=None)
 
     @contextmanager
-    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[DeliveryResource]:
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["DeliveryResource"]:
         """Open the backends; at the end of the run or tick, stop the heartbeat."""
         settings = load_settings(os.environ)
         self._backends = Backends(

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, select, update
-from sqlalchemy import insert as insert_into
+from sqlalchemy import Connection, Row, insert as insert_into, select, update
 
 from queries_orchestration.store.tables import source_versions, sources
 

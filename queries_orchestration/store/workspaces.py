@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
-from sqlalchemy import insert as insert_into
+from sqlalchemy import Connection, Row, insert as insert_into, select, update
 
 from queries_orchestration.store.tables import workspaces
 

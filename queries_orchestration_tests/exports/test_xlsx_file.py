@@ -448,10 +448,11 @@ def _says(kind: ValueType, found: Cell, in_csv: str) -> bool:
     return False
 
 
-def _moment(days: str) -> datetime:
-    """Excel's count of days as a wall time, to the microsecond."""
-    microseconds = round(Decimal(days) * 86_400_000_000)
-    if Decimal(days) >= 65_536:  # from 2079 on a double tells whole seconds, not each microsecond
+def _moment(content: str) -> datetime:
+    """Excel's count of days, a double, as a wall time to the microsecond."""
+    days = Decimal(float(content))
+    microseconds = round(days * 86_400_000_000)
+    if days >= 65_536:  # from 2079 on a double tells whole seconds, but not each microsecond
         whole = round(microseconds / 1_000_000) * 1_000_000
         microseconds = whole if abs(whole - microseconds) < 100 else microseconds
     return wall(1899, 12, 30) + timedelta(microseconds=microseconds)

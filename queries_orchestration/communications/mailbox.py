@@ -1,0 +1,127 @@
+"""The local backend: a folder of .eml files that any mail program opens."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from email import message_from_string, policy
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+from queries_orchestration.communications.email_message import email_message
+from queries_orchestration.communications.interface import Message, Submission
+from queries_orchestration.model.errors import CommunicationsUnavailable
+
+_LINK = re.compile(r"https?://\S+/d/\S+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailboxMessage:
+    """One message of the folder, to be listed; ``to`` is the address alone."""
+
+    file: Path
+    to: str = field(repr=False)
+    subject: str
+    date: datetime | None
+    link: str | None = field(repr=False)
+
+
+class Mailbox:
+    """Keeps each message as ``<communication key>.eml``, once and whole or not at all.
+
+    The files hold personal links, so only our own account may read them. A worker that is killed
+    while it writes may leave a hidden ``.writing-…`` file, which nothing reads.
+    """
+
+    idempotent_by_key = True
+
+    def __init__(self, folder: Path, *, sender: Address, clock: Callable[[], datetime]) -> None:
+        """``folder`` is made when it is missing; ``clock`` gives aware moments."""
+        self.folder = folder
+        self._sender = sender
+        self._clock = clock
+
+    def submit(self, message: Message) -> Submission:
+        """Write the message, unless its key has one already: that one then stays as it is.
+
+        Raises:
+            CommunicationsUnavailable: the folder cannot be written.
+        """
+        mail = email_message(message, sender=self._sender, date=self._clock())
+        with self._disk_errors():
+            written = self._write_once(f"{message.communication_key}.eml", mail.as_bytes())
+        return Submission("accepted" if written else "already_accepted", message.message_id)
+
+    def _write_once(self, name: str, content: bytes) -> bool:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(prefix=".writing-", dir=self.folder)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            # A link, unlike a rename, fails when the name is taken: the first one wins.
+            os.link(temporary, self.folder / name)
+        except FileExistsError:
+            return False
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+        self._sync_folder()
+        return True
+
+    def _sync_folder(self) -> None:
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def messages(self) -> list[MailboxMessage]:
+        """All messages, in the order of their dates; none when there is no folder yet.
+
+        Raises:
+            CommunicationsUnavailable: the folder cannot be read.
+        """
+        with self._disk_errors():
+            files = [file for file in self.folder.glob("*.eml") if not file.name.startswith(".")]
+            listed = [_listed(file) for file in files]
+        return sorted(listed, key=lambda one: (one.date.timestamp() if one.date else 0, one.file))
+
+    @contextmanager
+    def _disk_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            name = errno.errorcode.get(error.errno or 0, "unknown error")
+            raise CommunicationsUnavailable(
+                f"the mailbox folder {self.folder} cannot be used ({name}): check that it is a "
+                "folder, its rights and free space, and that its file system knows hard links"
+            ) from None
+
+
+def _listed(file: Path) -> MailboxMessage:
+    # Headers are UTF-8 where an address is not ASCII; the parser of bytes would not decode them.
+    source = file.read_bytes().decode(errors="replace")
+    mail = message_from_string(source, _class=EmailMessage, policy=policy.SMTP)
+    body = mail.get_body(preferencelist=("plain",))
+    link = _LINK.search(body.get_content()) if body else None
+    try:
+        date = parsedate_to_datetime(str(mail["Date"]))
+    except ValueError:
+        date = None  # a file that somebody else put here
+    return MailboxMessage(
+        file=file,
+        to=", ".join(address.addr_spec for address in mail["To"].addresses) if mail["To"] else "",
+        subject=str(mail["Subject"] or ""),
+        date=date,
+        link=link[0] if link else None,
+    )

@@ -1,0 +1,65 @@
+"""E-mail addresses: one spelling to keep, and which of them are one mailbox."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import idna
+
+from queries_orchestration.model.errors import InvalidAddress
+
+_ADDRESS_BYTES = 254  # RFC 5321 4.5.3.1.3 with erratum 1690
+_LOCAL_PART_BYTES = 64
+# RFC 5322 dot-atom; RFC 6531 adds the characters beyond ASCII.
+_ATOM = r"(?:[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]|[^\x00-\x7f])+"
+_LOCAL_PART = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
+
+
+def clean_address(text: str) -> str:
+    """One e-mail address in the spelling we keep: trimmed, its domain as A-label in lower case.
+
+    A local part beyond ASCII is kept; a backend that cannot send to it refuses that recipient
+    alone. Quoted local parts and address literals (``a@[192.0.2.1]``) are not taken.
+
+    Raises:
+        InvalidAddress: not exactly one address. The message does not show it.
+    """
+    address = unicodedata.normalize("NFC", text.strip())
+    local_part, at, domain = address.rpartition("@")
+    if (
+        not at
+        or len(address) > _ADDRESS_BYTES
+        or not address.isprintable()
+        or not _LOCAL_PART.fullmatch(local_part)
+        or any(character.isspace() for character in local_part)
+        or len(local_part.encode()) > _LOCAL_PART_BYTES
+    ):
+        raise _invalid()
+    try:
+        ascii_domain = idna.encode(domain, uts46=True, std3_rules=True).decode("ascii").lower()
+    except idna.IDNAError:
+        raise _invalid() from None
+    address = f"{local_part}@{ascii_domain}"
+    if ascii_domain.endswith(".") or len(address.encode()) > _ADDRESS_BYTES:
+        raise _invalid()
+    return address
+
+
+def mailbox_key(address: str) -> str:
+    """What makes two addresses one mailbox, for one message per mailbox.
+
+    Domains are equal without regard to case, as DNS has it. RFC 5321 lets a server tell `Ann`
+    from `ann`, but hardly one does, so our rule compares local parts without regard to case too.
+
+    Raises:
+        InvalidAddress: as `clean_address`.
+    """
+    return unicodedata.normalize("NFC", clean_address(address).lower())
+
+
+def _invalid() -> InvalidAddress:
+    return InvalidAddress(
+        "not one e-mail address: write it alone, as in name@example.org, without a name beside it "
+        "or a second address"
+    )
