@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import jwt
-from jwt.utils import base64url_decode, base64url_encode
 
 from queries_orchestration.model.errors import InvalidSettings, LinkRefused
 
@@ -144,10 +143,6 @@ def verify(keys: LinkKeys, token: str, *, now: datetime) -> DeliveryLink:
 
 def _read(keys: LinkKeys, token: str, now: datetime) -> DeliveryLink:
     if len(token) > _TOKEN_CHARACTERS or not _TOKEN.fullmatch(token):
-        raise LinkRefused
-    # The last character of base64 has spare bits: only one spelling of a signature is ours.
-    signature = token.rpartition(".")[2]
-    if base64url_encode(base64url_decode(signature)).decode() != signature:
         raise LinkRefused
     header = jwt.get_unverified_header(token)
     key_id = header.get("kid")

@@ -12,8 +12,7 @@ from typing import Any
 
 import jwt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from queries_orchestration.model.errors import InvalidSettings, LinkRefused, Refused
 from queries_orchestration.model.links import (
