@@ -91,6 +91,7 @@ def test_a_message_arrives_whole(backend: Backend) -> None:
     assert [part.get_content_type() for part in mail.iter_parts()] == ["text/plain", "text/html"]
     assert body(mail, "plain") == MESSAGE.text
     assert body(mail, "html") == MESSAGE.html
+    assert backend.arrived()[0].isascii()  # passes servers without 8BITMIME
 
 
 def test_the_same_key_again_sends_nothing_where_the_backend_is_idempotent(
