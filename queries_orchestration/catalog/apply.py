@@ -1,0 +1,105 @@
+"""``queries catalog apply``: check everything in the files, then write all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from queries_orchestration.catalog.changes import CatalogChanges, changes_of
+from queries_orchestration.catalog.check import plan_workspace
+from queries_orchestration.catalog.documents import read_declared
+from queries_orchestration.catalog.plan import Planned, Row, ScheduleRows, WorkspacePlan
+from queries_orchestration.catalog.shape import Shape
+from queries_orchestration.catalog.yaml_file import Node, read_yaml
+from queries_orchestration.model.clock import Clock
+from queries_orchestration.model.errors import InvalidCatalog
+from queries_orchestration.store import datasets, people, schedules, sources, workspaces
+from queries_orchestration.store.catalog_lock import lock_catalog
+from queries_orchestration.store.database import Database
+
+
+def apply_catalog(
+    database: Database,
+    files: Sequence[Path],
+    *,
+    clock: Clock,
+    environment: Mapping[str, str],
+) -> CatalogChanges:
+    """Make the rows of the catalog as the files say; rows that the files lack stay as they are.
+
+    Args:
+        database: the application database.
+        files: YAML files in the form that ``docs/catalog.md`` describes.
+        clock: new rows are created at its time, and first slots come after it.
+        environment: only asked which variables of connections are set.
+
+    Raises:
+        InvalidCatalog: with every fault and its line; nothing was written.
+        StoreUnavailable: the database cannot be reached or is busy.
+    """
+    shape = Shape()
+    documents: list[Node] = []
+    for path in dict.fromkeys(files):
+        found, faults = read_yaml(path)
+        documents += found
+        shape.faults += faults
+    declared = read_declared(documents, shape)
+    now = clock()
+    with database.transaction() as connection:
+        lock_catalog(connection)
+        plans = [plan_workspace(connection, workspace, shape, now) for workspace in declared]
+        if shape.faults:
+            unique = dict.fromkeys(shape.faults)
+            raise InvalidCatalog(sorted(unique, key=lambda fault: (fault.file, fault.line)))
+        for plan in plans:
+            _write(connection, plan)
+    unset = (
+        row.after.url_variable
+        for plan in plans
+        for row in plan.connections
+        if not environment.get(row.after.url_variable)
+    )
+    return changes_of(plans, unset)
+
+
+def _write(connection: Connection, plan: WorkspacePlan) -> None:
+    _write_rows(connection, [plan.workspace], workspaces.insert, workspaces.change)
+    _write_rows(connection, plan.people, people.insert, people.change)
+    _write_rows(
+        connection, plan.connections, datasets.insert_connection, datasets.change_connection
+    )
+    _write_rows(connection, plan.datasets, datasets.insert, datasets.change)
+    _write_rows(connection, plan.queries, sources.insert, sources.change)
+    for version in plan.versions:
+        sources.add_version(connection, version)
+    _write_rows(connection, plan.schedules, _insert_schedule, _change_schedule)
+
+
+def _write_rows(
+    connection: Connection,
+    rows: Iterable[Planned[Row]],
+    insert: Callable[[Connection, Row], None],
+    change: Callable[[Connection, Row], None],
+) -> None:
+    for row in rows:
+        if row.outcome == "created":
+            insert(connection, row.after)
+        elif row.outcome == "changed":
+            change(connection, row.after)
+
+
+def _insert_schedule(connection: Connection, rows: ScheduleRows) -> None:
+    schedules.insert(connection, rows.schedule)
+    _set_recipients(connection, rows)
+
+
+def _change_schedule(connection: Connection, rows: ScheduleRows) -> None:
+    schedules.change(connection, rows.schedule)
+    _set_recipients(connection, rows)
+
+
+def _set_recipients(connection: Connection, rows: ScheduleRows) -> None:
+    schedule = rows.schedule
+    schedules.set_recipients(connection, schedule.workspace_id, schedule.id, rows.recipients)

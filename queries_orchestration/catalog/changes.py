@@ -1,0 +1,88 @@
+"""What an apply did, for a person and for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from queries_orchestration.catalog.plan import Outcome, Planned, Row, WorkspacePlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindChanges:
+    """The names of one kind of rows; those within a workspace are ``workspace/name``."""
+
+    created: tuple[str, ...]
+    changed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewVersion:
+    """A version that a query got."""
+
+    query: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogChanges:
+    """What one apply did to each kind of row.
+
+    ``unset_variables`` are those of the connections in the files that this process lacks: the
+    workers need them.
+    """
+
+    workspaces: KindChanges
+    people: KindChanges
+    connections: KindChanges
+    datasets: KindChanges
+    queries: KindChanges
+    schedules: KindChanges
+    new_versions: tuple[NewVersion, ...]
+    unset_variables: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the changes as JSON can hold them."""
+        return asdict(self)
+
+
+def changes_of(plans: Sequence[WorkspacePlan], unset_variables: Iterable[str]) -> CatalogChanges:
+    """Tell what writing the plans does."""
+    return CatalogChanges(
+        workspaces=_named((plan.workspace.after.name, plan.workspace.outcome) for plan in plans),
+        people=_kind((plan, plan.people) for plan in plans),
+        connections=_kind((plan, plan.connections) for plan in plans),
+        datasets=_kind((plan, plan.datasets) for plan in plans),
+        queries=_kind((plan, plan.queries) for plan in plans),
+        schedules=_kind((plan, plan.schedules) for plan in plans),
+        new_versions=tuple(version for plan in plans for version in _new_versions(plan)),
+        unset_variables=tuple(sorted(set(unset_variables))),
+    )
+
+
+def _kind(rows: Iterable[tuple[WorkspacePlan, list[Planned[Row]]]]) -> KindChanges:
+    return _named(
+        (f"{plan.workspace.after.name}/{row.after.name}", row.outcome)
+        for plan, planned in rows
+        for row in planned
+    )
+
+
+def _named(outcomes: Iterable[tuple[str, Outcome]]) -> KindChanges:
+    listed = sorted(outcomes)
+
+    def names(wanted: Outcome) -> tuple[str, ...]:
+        return tuple(name for name, outcome in listed if outcome == wanted)
+
+    return KindChanges(
+        created=names("created"), changed=names("changed"), unchanged=names("unchanged")
+    )
+
+
+def _new_versions(plan: WorkspacePlan) -> Iterable[NewVersion]:
+    names = {row.after.id: row.after.name for row in plan.queries}
+    for version in plan.versions:
+        query = f"{plan.workspace.after.name}/{names[version.source_id]}"
+        yield NewVersion(query=query, version=version.version)

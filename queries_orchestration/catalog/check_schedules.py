@@ -1,0 +1,219 @@
+"""Check the schedules that the files declare: references, recurrence, values, authority."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from queries_orchestration.catalog.declared import DeclaredSchedule
+from queries_orchestration.catalog.names import Names
+from queries_orchestration.catalog.openings import Openings, OpenQuery
+from queries_orchestration.catalog.plan import ScheduleRows
+from queries_orchestration.catalog.shape import Shape, suggestion
+from queries_orchestration.catalog.yaml_file import shown
+from queries_orchestration.model.access import Actor
+from queries_orchestration.model.compile import compile_query
+from queries_orchestration.model.errors import InvalidRuntimeValue, PermanentError, Refused
+from queries_orchestration.model.ids import new_id
+from queries_orchestration.model.recurrences import Recurrence, next_slot
+from queries_orchestration.model.runtime_values import resolve_values
+from queries_orchestration.store import schedules
+from queries_orchestration.store.people import Person
+from queries_orchestration.store.schedules import Schedule
+from queries_orchestration.store.sources import Source
+from queries_orchestration.store.workspaces import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleCheck:
+    """Checks the schedules of one workspace as its other rows will be after the apply."""
+
+    shape: Shape
+    now: datetime
+    workspace: Workspace
+    people: Names[Person]
+    sources: Names[Source]
+    openings: Openings
+
+    def stored(self, connection: Connection, schedule: Schedule | None) -> ScheduleRows | None:
+        """Return the rows of a schedule that is there."""
+        if schedule is None:
+            return None
+        recipients = schedules.recipients(connection, self.workspace.id, schedule.id)
+        return ScheduleRows(schedule, tuple(recipients))
+
+    def after(self, declared: DeclaredSchedule, before: ScheduleRows | None) -> ScheduleRows | None:
+        """Return the rows that the definition makes, or None and its faults in ``shape``."""
+        faults_before = len(self.shape.faults)
+        stored = before.schedule if before else None
+        what = f"the schedule `{declared.name}`"
+        owner = self._owner(declared, what)
+        source = self._source(declared, what)
+        recipients = self._recipients(declared, what)
+        recurrence = self._recurrence(declared, what)
+        if source is not None:
+            self._check_opening(declared, what, owner, source, _pin_kept(stored, source))
+        if declared.faulty or len(self.shape.faults) > faults_before:
+            return None
+        if owner is None or source is None or recurrence is None:
+            return None
+        base = stored or self._new(declared.name, source, owner)
+        schedule = replace(
+            base,
+            title=declared.title,
+            written_by="file",
+            source_id=source.id,
+            pinned_version=_pin_kept(stored, source) or source.current_version,
+            owner_id=owner.id,
+            cron=recurrence.cron,
+            time_zone=recurrence.time_zone,
+            format=declared.format,
+            runtime_values=declared.values,
+            skip_empty=declared.skip_empty,
+            missed_slots=declared.missed_slots,
+            lateness_limit=declared.lateness_limit,
+        )
+        recurs_anew = (base.cron, base.time_zone) != (schedule.cron, schedule.time_zone)
+        if schedule.state == "active" and recurs_anew:
+            slot = next_slot(recurrence, self.now)
+            if slot is None:
+                self.shape.fault(declared.node("cron"), f"{what}: its recurrence never comes again")
+            schedule = replace(schedule, next_slot=slot)
+        return ScheduleRows(schedule, tuple(person.id for person in recipients))
+
+    def _new(self, name: str, source: Source, owner: Person) -> Schedule:
+        """Return a schedule with nothing of a recurrence yet."""
+        return Schedule(
+            workspace_id=self.workspace.id,
+            id=new_id(),
+            name=name,
+            title="",
+            written_by="file",
+            source_id=source.id,
+            pinned_version=source.current_version,
+            owner_id=owner.id,
+            cron="",
+            time_zone="",
+            format="",
+            runtime_values={},
+            skip_empty=False,
+            missed_slots="",
+            lateness_limit=None,
+            state="active",
+            pause_code=None,
+            pause_reason=None,
+            paused_at=None,
+            failure_streak=0,
+            next_slot=None,
+            created_at=self.now,
+        )
+
+    def _owner(self, declared: DeclaredSchedule, what: str) -> Person | None:
+        at = declared.node("owner")
+        owner = self.people.find(declared.owner, at, f"{what}, owner", self.shape)
+        if owner is not None and not owner.active:
+            self.shape.fault(at, f"{what}: its owner `{owner.name}` is not active")
+        return owner
+
+    def _source(self, declared: DeclaredSchedule, what: str) -> Source | None:
+        at = declared.node("query")
+        source = self.sources.find(declared.query, at, what, self.shape)
+        if source is None:
+            return None
+        if source.kind != "query" or source.archived:
+            state = "archived" if source.archived else f"a {source.kind}"
+            self.shape.fault(at, f"{what}: `{source.name}` is {state}, not a query that can be run")
+            return None
+        return source
+
+    def _recipients(self, declared: DeclaredSchedule, what: str) -> list[Person]:
+        recipients: list[Person] = []
+        for node in declared.recipients:
+            if not isinstance(node.content, str):
+                continue
+            person = self.people.find(node.content, node, f"{what}, recipients", self.shape)
+            if person is None:
+                continue
+            if person in recipients:
+                self.shape.fault(node, f"{what}: `{person.name}` is among its recipients twice")
+            recipients.append(person)
+        return recipients
+
+    def _recurrence(self, declared: DeclaredSchedule, what: str) -> Recurrence | None:
+        if not declared.cron:
+            return None
+        time_zone = declared.time_zone or self.workspace.time_zone
+        try:
+            return Recurrence.parse(declared.cron, time_zone)
+        except Refused as error:
+            self.shape.fault(declared.node("cron"), f"{what}: {error.message}")
+            return None
+
+    def _check_opening(
+        self,
+        declared: DeclaredSchedule,
+        what: str,
+        owner: Person | None,
+        source: Source,
+        pin_kept: int | None,
+    ) -> None:
+        """Check that the schedule's values fit the query, and that its owner can open it now."""
+        version = pin_kept or source.current_version
+        try:
+            opened = self.openings.query(source.id, version)
+        except Refused as error:
+            # A version that was good once and lost its dataset is reported by the delivery.
+            if pin_kept is None:
+                self.shape.fault(
+                    declared.node("query"),
+                    f"{what}: the query `{source.name}` cannot be run: {error.message}",
+                )
+            return
+        if version != source.current_version:
+            what += f" (it runs version {version} of its query; {source.current_version} is newest)"
+        values = self._values(declared, what, source, opened)
+        if owner is None or not owner.active:
+            return
+        actor = Actor(person_id=owner.id, name=owner.name, roles=owner.roles, active=owner.active)
+        try:
+            compile_query(opened.query, opened.dataset, actor, values)
+        except InvalidRuntimeValue as error:
+            self.shape.fault(declared.node("values"), f"{what}: {error.message}")
+        except PermanentError as error:
+            self.shape.fault(
+                declared.node("owner"),
+                f"{what}: its owner cannot open the query `{source.name}`: {error.message}",
+            )
+
+    def _values(
+        self, declared: DeclaredSchedule, what: str, source: Source, opened: OpenQuery
+    ) -> dict[str, object]:
+        """Return the exact values; one that is at fault counts as none."""
+        parameters = opened.query.parameters
+        at = declared.node("values")
+        nodes = at.content if "values" in declared.nodes and isinstance(at.content, dict) else {}
+        names = [parameter.name for parameter in parameters]
+        for name, node in nodes.items():
+            if name not in names:
+                known = suggestion(name, names)
+                self.shape.fault(
+                    node, f"{what}: the query `{source.name}` has no parameter {shown(name)}{known}"
+                )
+        time_zone = declared.time_zone or self.workspace.time_zone
+        values: dict[str, object] = dict.fromkeys(names)
+        for parameter in parameters:
+            given = {name: node.plain() for name, node in nodes.items() if name == parameter.name}
+            try:
+                values |= resolve_values([parameter], given, moment=self.now, time_zone=time_zone)
+            except InvalidRuntimeValue as error:
+                self.shape.fault(nodes.get(parameter.name, at), f"{what}: {error.message}")
+        return values
+
+
+def _pin_kept(stored: Schedule | None, source: Source) -> int | None:
+    """Return the version that the schedule stays pinned to; None if it gets the current one."""
+    if stored is None or stored.source_id != source.id:
+        return None
+    return stored.pinned_version

@@ -1,0 +1,49 @@
+"""What the names in the files refer to: rows of the same files, else rows of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Generic, Protocol, TypeVar
+
+from queries_orchestration.catalog.shape import NAME, Shape, suggestion
+from queries_orchestration.catalog.yaml_file import Node, shown
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=_Named)
+
+
+class Names(Generic[Row]):
+    """The rows of one kind by name; ``kind`` names one of them for a person."""
+
+    def __init__(self, kind: str, stored: Iterable[Row], declared: Mapping[str, object]) -> None:
+        self._kind = kind
+        self._stored = {row.name: row for row in stored}
+        self._rows: dict[str, Row | None] = {**self._stored, **dict.fromkeys(declared)}
+
+    def stored(self, name: str) -> Row | None:
+        """Return the row that the database has now."""
+        return self._stored.get(name)
+
+    def declare(self, row: Row) -> None:
+        """Take the row that the files make of a definition without faults."""
+        self._rows[row.name] = row
+
+    def find(self, name: str, at: Node, what: str, shape: Shape) -> Row | None:
+        """Return the row that ``what`` refers to.
+
+        None is either a name that nothing has, then a fault is kept, or a definition that has
+        faults of its own.
+        """
+        if not name:
+            return None
+        if name not in self._rows:
+            # An address in the place of a name is not repeated.
+            known = suggestion(name, self._rows) if NAME.fullmatch(name) else ""
+            shape.fault(at, f"{what}: there is no {self._kind} {shown(name)}{known}")
+            return None
+        return self._rows[name]

@@ -1,0 +1,84 @@
+"""What an apply is going to write: every row beside the one that is there now."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+
+from queries_orchestration.store.datasets import SourceConnection, StoredDataset
+from queries_orchestration.store.people import Person
+from queries_orchestration.store.schedules import Schedule
+from queries_orchestration.store.sources import Source, SourceVersion
+from queries_orchestration.store.workspaces import Workspace
+
+Outcome = Literal["created", "changed", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRows:
+    """A schedule with the ids of its recipients in their order."""
+
+    schedule: Schedule
+    recipients: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the schedule's name."""
+        return self.schedule.name
+
+
+Row = TypeVar("Row", Workspace, Person, SourceConnection, StoredDataset, Source, ScheduleRows)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned(Generic[Row]):
+    """One row, before and after."""
+
+    before: Row | None
+    after: Row
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return what will happen to the row."""
+        if self.before is None:
+            return "created"
+        return "unchanged" if same(asdict(self.before), asdict(self.after)) else "changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspacePlan:
+    """All that will be written into one workspace."""
+
+    workspace: Planned[Workspace]
+    people: list[Planned[Person]] = field(default_factory=list)
+    connections: list[Planned[SourceConnection]] = field(default_factory=list)
+    datasets: list[Planned[StoredDataset]] = field(default_factory=list)
+    queries: list[Planned[Source]] = field(default_factory=list)
+    versions: list[SourceVersion] = field(default_factory=list)
+    schedules: list[Planned[ScheduleRows]] = field(default_factory=list)
+
+
+def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Tell whether two mappings are equal as JSON: the order of keys does not count."""
+    return _canonical(one) == _canonical(other)
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(_normal(value), sort_keys=True)
+
+
+def _normal(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _normal(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_normal(item) for item in value]
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    # PostgreSQL's JSONB gives 1e300 back as a whole number.
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
