@@ -9,6 +9,8 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from python_calamine import load_workbook
+
 from queries_orchestration.exports.file_writer import FileFormat, FileOptions, open_writer
 from queries_orchestration.model.columns import Column
 
@@ -100,6 +102,12 @@ def read_sheet(content: bytes, number: int = 1) -> list[list[Cell | None]]:
         width = len(rows[0]) if rows else len(cells)
         rows.append([cells.get(index) for index in range(width)])
     return rows
+
+
+def calamine_rows(content: bytes, number: int = 1) -> list[list[object]]:
+    """Read a sheet by a library that none of our writers uses."""
+    sheet = load_workbook(io.BytesIO(content)).get_sheet_by_index(number - 1)
+    return [list(row) for row in sheet.to_python()]
 
 
 def _cell(cell: ElementTree.Element, styles: list[tuple[str, bool]]) -> Cell:

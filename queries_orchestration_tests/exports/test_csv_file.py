@@ -10,8 +10,7 @@ from decimal import Decimal
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from queries_orchestration.exports.file_writer import FileOptions, open_writer
 from queries_orchestration.model.columns import Column, ValueType

@@ -1,0 +1,111 @@
+"""What we ask of a storage: files come in as uploads of parts and appear whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, NamedTuple, Protocol
+
+from queries_orchestration.model.errors import Refused
+
+KEY_LENGTH = 200
+
+_KEY = re.compile(r"[a-z0-9_-][a-z0-9._-]*(/[a-z0-9_-][a-z0-9._-]*)*")
+_PREFIX = re.compile(r"[a-z0-9/._-]*")
+
+
+class OpenUpload(NamedTuple):
+    """An upload that was begun, and neither completed nor aborted."""
+
+    key: str
+    upload_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartReceipt:
+    """The storage's word for a part; ``tag`` is the storage's own and means nothing to others."""
+
+    number: int
+    size: int
+    tag: str
+
+
+class Storage(Protocol):
+    """Files under opaque keys of ours, never of people's words: see :func:`check_key`.
+
+    Every call may raise ``StorageUnavailable``, which is transient and says what to do.
+    """
+
+    def begin_upload(self, key: str, content_type: str) -> str:
+        """Begin an upload and return its id; nothing is visible under ``key`` yet."""
+        ...
+
+    def upload_part(self, key: str, upload_id: str, number: int, data: bytes) -> PartReceipt:
+        """Store part ``number``, counted from 1; one after the other.
+
+        Raises:
+            UploadGone: the upload was aborted or completed.
+        """
+        ...
+
+    def complete_upload(self, key: str, upload_id: str, parts: Sequence[PartReceipt]) -> None:
+        """Make the parts, at least one, the file under ``key``, in place of any before it.
+
+        Raises:
+            UploadGone: the upload was aborted or completed; what ``key`` holds is unchanged.
+        """
+        ...
+
+    def abort_upload(self, key: str, upload_id: str) -> None:
+        """Forget an upload and its parts; one that is unknown or ended is no error."""
+        ...
+
+    def size(self, key: str) -> int | None:
+        """Return the file's size in bytes, or None if there is none."""
+        ...
+
+    def open(self, key: str) -> BinaryIO:
+        """Open the file for reading.
+
+        Raises:
+            NotFound: there is none.
+        """
+        ...
+
+    def delete(self, key: str) -> None:
+        """Remove the file; none is no error."""
+        ...
+
+    def open_uploads(self, prefix: str) -> list[OpenUpload]:
+        """Return the open uploads whose key starts with ``prefix``, sorted."""
+        ...
+
+    def location(self, key: str) -> str:
+        """Return where the file is, for people to read."""
+        ...
+
+
+def check_key(key: str) -> str:
+    """Return ``key`` if it is one: a-z 0-9 . _ - in segments that ``/`` parts and no dot starts.
+
+    Raises:
+        Refused: it is not, or is longer than 200 characters.
+    """
+    if not _KEY.fullmatch(key) or ".." in key or len(key) > KEY_LENGTH:
+        raise Refused(
+            f"{key[:KEY_LENGTH]!r} is not a storage key: up to {KEY_LENGTH} of a-z 0-9 . _ - and /",
+            code="invalid_key",
+        )
+    return key
+
+
+def check_prefix(prefix: str) -> str:
+    """Return ``prefix`` if a key can start with it; the empty one means every key.
+
+    Raises:
+        Refused: no key starts with it.
+    """
+    if not _PREFIX.fullmatch(prefix) or ".." in prefix:
+        raise Refused(f"no storage key starts with {prefix[:KEY_LENGTH]!r}", code="invalid_key")
+    return prefix

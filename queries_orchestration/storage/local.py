@@ -1,0 +1,208 @@
+"""Files in a local folder; the folder is one file system, so that a file appears in one step.
+
+An upload is a temporary file under ``.uploads``, to which parts are appended; completing it
+renames it to its key. Aborting removes it, so a late worker finds nothing to write to.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+from uuid import uuid4
+
+from queries_orchestration.model.errors import NotFound, Refused, StorageUnavailable, UploadGone
+from queries_orchestration.storage.interface import (
+    OpenUpload,
+    PartReceipt,
+    check_key,
+    check_prefix,
+)
+
+_UPLOADS = ".uploads"  # no key starts with a dot
+_UPLOAD_ID = re.compile("[0-9a-f]{32}")
+_UPLOAD_FILE = re.compile(r"([0-9a-f]{32})\+(.+)")
+
+_WHAT_TO_DO = {
+    errno.ENOSPC: "its disk is full: free some space",
+    errno.EDQUOT: "its disk quota is used up: free some space",
+    errno.EFBIG: "the file is larger than its disk or our limits (ulimit -f) allow",
+    errno.EACCES: "we have no right to it: check owner and mode",
+    errno.EPERM: "we have no right to it: check owner and mode",
+    errno.EROFS: "it is mounted read-only: mount it writable",
+    errno.ENOTDIR: "it, or something on the way to it, is not a folder",
+    errno.EMFILE: "too many files are open (ulimit -n)",
+}
+
+
+class LocalStorage:
+    """The storage of one machine, or of several that share the folder.
+
+    Args:
+        root: absolute path; made when first needed, readable by us alone.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._uploads = root / _UPLOADS
+
+    def begin_upload(self, key: str, content_type: str) -> str:  # noqa: ARG002 - files have none
+        upload_id = uuid4().hex
+        path = self._upload(key, upload_id)
+        with _as_ours(f"beginning the upload of {key}"):
+            self._make_folder(self._uploads)
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        return upload_id
+
+    def upload_part(self, key: str, upload_id: str, number: int, data: bytes) -> PartReceipt:
+        with _as_ours(f"writing part {number} of {key}"), self._opened(key, upload_id) as file:
+            start = os.fstat(file).st_size
+            try:
+                _write_all(file, data)
+            except OSError as error:
+                _take_back(file, start, error)
+                raise
+        return PartReceipt(number=number, size=len(data), tag=str(start))
+
+    def complete_upload(self, key: str, upload_id: str, parts: Sequence[PartReceipt]) -> None:
+        path, final = self._upload(key, upload_id), self._path(key)
+        with _as_ours(f"completing {key}"):
+            with self._opened(key, upload_id) as file:
+                _check_parts(key, parts, os.fstat(file).st_size)
+                os.fsync(file)
+            self._make_folder(final.parent)
+            try:
+                path.replace(final)
+            except FileNotFoundError as error:
+                raise _gone(key) from error
+            _sync_folder(final.parent)
+
+    def abort_upload(self, key: str, upload_id: str) -> None:
+        with _as_ours(f"aborting the upload of {key}"):
+            self._upload(key, upload_id).unlink(missing_ok=True)
+
+    def size(self, key: str) -> int | None:
+        with _as_ours(f"looking for {key}"):
+            try:
+                found = self._path(key).stat()
+            except FileNotFoundError:
+                return None
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+    def open(self, key: str) -> BinaryIO:
+        with _as_ours(f"opening {key}"):
+            try:
+                return self._path(key).open("rb")
+            except (FileNotFoundError, IsADirectoryError) as error:
+                raise NotFound(f"storage has no file {key}: it was removed or not made") from error
+
+    def delete(self, key: str) -> None:
+        with _as_ours(f"removing {key}"):
+            self._path(key).unlink(missing_ok=True)
+
+    def open_uploads(self, prefix: str) -> list[OpenUpload]:
+        check_prefix(prefix)
+        with _as_ours("listing the open uploads"):
+            try:
+                names = os.listdir(self._uploads)
+            except FileNotFoundError:
+                return []
+        found = []
+        for name in names:
+            if match := _UPLOAD_FILE.fullmatch(name):
+                upload_id, key = match[1], match[2].replace("+", "/")
+                if key.startswith(prefix):
+                    found.append(OpenUpload(key, upload_id))
+        return sorted(found)
+
+    def location(self, key: str) -> str:
+        return str(self._path(key))
+
+    def _path(self, key: str) -> Path:
+        return self._root / check_key(key)
+
+    def _upload(self, key: str, upload_id: str) -> Path:
+        """The name of a temporary file holds its key, for the sweep."""
+        if not _UPLOAD_ID.fullmatch(upload_id):
+            raise Refused(f"upload id of {key}: not one of ours", code="invalid_key")
+        return self._uploads / f"{upload_id}+{check_key(key).replace('/', '+')}"
+
+    @contextmanager
+    def _opened(self, key: str, upload_id: str) -> Iterator[int]:
+        try:
+            file = os.open(self._upload(key, upload_id), os.O_WRONLY | os.O_APPEND)
+        except FileNotFoundError as error:
+            raise _gone(key) from error
+        try:
+            yield file
+        finally:
+            os.close(file)
+
+    def _make_folder(self, folder: Path) -> None:
+        """Make a folder of ours and those above it, private and durable."""
+        if folder.is_dir():
+            return
+        if folder == self._root:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        else:
+            self._make_folder(folder.parent)
+            folder.mkdir(mode=0o700, exist_ok=True)
+        _sync_folder(folder.parent)
+
+
+def _check_parts(key: str, parts: Sequence[PartReceipt], size: int) -> None:
+    """Parts follow each other without a gap and make up the whole file."""
+    end = 0
+    for number, part in enumerate(parts, start=1):
+        if (part.number, part.tag) != (number, str(end)):
+            raise StorageUnavailable(f"the parts of {key} are out of order: make the file again")
+        end += part.size
+    if not parts or end != size:
+        raise StorageUnavailable(
+            f"{key} has {size} bytes in storage, its parts {end}: make the file again"
+        )
+
+
+def _write_all(file: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(file, rest) :]
+
+
+def _take_back(file: int, size: int, error: OSError) -> None:
+    """Cut off what was written of a part, so that it can be sent again."""
+    try:
+        os.ftruncate(file, size)
+    except OSError as second:
+        # The part's place in the file is now wrong, which completing the upload refuses.
+        error.add_note(f"the half-written part stays in the upload: {second.strerror}")
+
+
+def _sync_folder(folder: Path) -> None:
+    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _gone(key: str) -> UploadGone:
+    return UploadGone(f"the upload of {key} was aborted or completed by somebody else")
+
+
+@contextmanager
+def _as_ours(doing: str) -> Iterator[None]:
+    """Raise what the operating system says as our error, with what a person can do."""
+    try:
+        yield
+    except OSError as error:
+        name = errno.errorcode.get(error.errno or 0, "unknown error")
+        what_to_do = _WHAT_TO_DO.get(error.errno or 0, "check the folder and its disk")
+        raise StorageUnavailable(
+            f"{doing} failed ({name}) in the folder of QUERIES_STORAGE_URL: {what_to_do}"
+        ) from error

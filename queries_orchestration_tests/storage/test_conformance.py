@@ -1,0 +1,199 @@
+"""What every storage must do, whatever is behind it."""
+
+from __future__ import annotations
+
+import pytest
+
+from queries_orchestration.model.errors import NotFound, Refused, UploadGone
+from queries_orchestration.storage.interface import OpenUpload, PartReceipt, Storage
+
+KEY = "0b2f/exports/9c1e.csv"
+CSV = "text/csv"
+PART = b"x" * (5 * 1024 * 1024)
+
+
+def begin(storage: Storage, *parts: bytes, key: str = KEY) -> tuple[str, list[PartReceipt]]:
+    upload_id = storage.begin_upload(key, CSV)
+    receipts = [
+        storage.upload_part(key, upload_id, number, part)
+        for number, part in enumerate(parts, start=1)
+    ]
+    return upload_id, receipts
+
+
+def put(storage: Storage, *parts: bytes, key: str = KEY) -> None:
+    upload_id, receipts = begin(storage, *parts, key=key)
+    storage.complete_upload(key, upload_id, receipts)
+
+
+def content(storage: Storage, key: str = KEY) -> bytes:
+    with storage.open(key) as file:
+        return file.read()
+
+
+def test_a_completed_upload_is_a_file_of_its_parts_in_order(storage: Storage) -> None:
+    put(storage, PART, b"", b"the end")
+    assert content(storage) == PART + b"the end"
+    assert storage.size(KEY) == len(PART) + 7
+    assert storage.open_uploads("") == []
+
+
+def test_one_empty_part_makes_an_empty_file(storage: Storage) -> None:
+    put(storage, b"")
+    assert content(storage) == b""
+    assert storage.size(KEY) == 0
+
+
+def test_nothing_is_visible_before_completion(storage: Storage) -> None:
+    upload_id, _ = begin(storage, PART, b"more")
+    assert storage.size(KEY) is None
+    with pytest.raises(NotFound, match=KEY):
+        storage.open(KEY)
+    assert storage.open_uploads("") == [OpenUpload(KEY, upload_id)]
+
+
+def test_a_receipt_tells_number_and_size(storage: Storage) -> None:
+    _, receipts = begin(storage, PART, b"abc")
+    assert [(part.number, part.size) for part in receipts] == [(1, len(PART)), (2, 3)]
+
+
+def test_an_aborted_upload_leaves_nothing(storage: Storage) -> None:
+    upload_id, _ = begin(storage, PART)
+    storage.abort_upload(KEY, upload_id)
+    assert storage.size(KEY) is None
+    assert storage.open_uploads("") == []
+
+
+def test_after_an_abort_a_late_part_is_refused_and_leaves_nothing(storage: Storage) -> None:
+    upload_id, _ = begin(storage, PART)
+    storage.abort_upload(KEY, upload_id)
+    with pytest.raises(UploadGone, match=KEY):
+        storage.upload_part(KEY, upload_id, 2, b"late")
+    assert storage.size(KEY) is None
+    assert storage.open_uploads("") == []
+
+
+def test_after_an_abort_a_late_completion_is_refused_and_leaves_nothing(storage: Storage) -> None:
+    upload_id, receipts = begin(storage, b"late")
+    storage.abort_upload(KEY, upload_id)
+    with pytest.raises(UploadGone, match=KEY):
+        storage.complete_upload(KEY, upload_id, receipts)
+    assert storage.size(KEY) is None
+
+
+def test_aborting_twice_or_after_completion_or_the_unknown_is_fine(storage: Storage) -> None:
+    upload_id, receipts = begin(storage, b"whole")
+    storage.complete_upload(KEY, upload_id, receipts)
+    storage.abort_upload(KEY, upload_id)
+    assert content(storage) == b"whole"
+
+    other, _ = begin(storage, b"x", key="other")
+    storage.abort_upload("other", other)
+    storage.abort_upload("other", other)
+    storage.abort_upload("never-begun", other)
+
+
+def test_two_uploads_to_one_key_do_not_mix_and_the_later_completion_stays(
+    storage: Storage,
+) -> None:
+    first, first_parts = begin(storage, PART)
+    second, second_parts = begin(storage, b"second")
+    assert first != second
+    assert storage.open_uploads("") == sorted([OpenUpload(KEY, first), OpenUpload(KEY, second)])
+    first_parts.append(storage.upload_part(KEY, first, 2, b"first"))
+    storage.complete_upload(KEY, second, second_parts)
+    assert content(storage) == b"second"
+    storage.complete_upload(KEY, first, first_parts)
+    assert content(storage) == PART + b"first"
+
+
+def test_the_new_receive_aborts_the_old_upload_and_the_late_worker_changes_nothing(
+    storage: Storage,
+) -> None:
+    late, late_parts = begin(storage, b"late")
+    storage.abort_upload(KEY, late)
+    put(storage, b"new")
+    with pytest.raises(UploadGone):
+        storage.complete_upload(KEY, late, late_parts)
+    assert content(storage) == b"new"
+
+
+def test_an_upload_belongs_to_its_key(storage: Storage) -> None:
+    upload_id, receipts = begin(storage, b"x")
+    with pytest.raises(UploadGone):
+        storage.complete_upload("another", upload_id, receipts)
+    assert storage.size("another") is None
+    assert storage.open_uploads("") == [OpenUpload(KEY, upload_id)]
+
+
+def test_a_file_is_replaced_whole(storage: Storage) -> None:
+    put(storage, b"the first and longer")
+    with storage.open(KEY) as reader:
+        put(storage, b"the second")
+        assert reader.read() == b"the first and longer"
+    assert content(storage) == b"the second"
+
+
+def test_deleting_removes_the_file_and_none_is_fine(storage: Storage) -> None:
+    put(storage, b"x")
+    storage.delete(KEY)
+    storage.delete(KEY)
+    assert storage.size(KEY) is None
+
+
+def test_open_uploads_are_found_by_the_start_of_their_key(storage: Storage) -> None:
+    keys = ["a/1.csv", "a/2.csv", "ab/3.csv", "b/a/4.csv"]
+    ids = {key: begin(storage, key=key)[0] for key in keys}
+
+    def found(prefix: str) -> list[str]:
+        uploads = storage.open_uploads(prefix)
+        assert all(ids[upload.key] == upload.upload_id for upload in uploads)
+        return [upload.key for upload in uploads]
+
+    assert found("") == keys
+    assert found("a") == keys[:3]
+    assert found("a/") == keys[:2]
+    assert found("c") == []
+
+
+def test_a_new_storage_is_empty(storage: Storage) -> None:
+    assert storage.open_uploads("") == []
+    assert storage.size(KEY) is None
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("", "/", "/a", "a/", "a//b", "../a", "a/../b", "a..b", ".uploads/a", "a/.b"),
+        *("A", "a b", "é", "a+b", "a%2fb", "a\\b", "a\n", "a\x00", "a" * 201),
+    ],
+)
+def test_what_is_not_a_key_is_refused_everywhere(storage: Storage, key: str) -> None:
+    for call in (
+        lambda: storage.begin_upload(key, CSV),
+        lambda: storage.size(key),
+        lambda: storage.open(key),
+        lambda: storage.delete(key),
+        lambda: storage.location(key),
+        lambda: storage.abort_upload(key, "0" * 32),
+    ):
+        with pytest.raises(Refused) as refused:
+            call()
+        assert refused.value.code == "invalid_key"
+
+
+@pytest.mark.parametrize("prefix", ["..", "a/../", "A", "a+", "%"])
+def test_what_no_key_starts_with_is_refused(storage: Storage, prefix: str) -> None:
+    with pytest.raises(Refused, match="starts with"):
+        storage.open_uploads(prefix)
+
+
+def test_the_longest_key_works(storage: Storage) -> None:
+    key = "/".join(["a" * 49] * 4) + "b"
+    assert len(key) == 200
+    put(storage, b"x", key=key)
+    assert content(storage, key) == b"x"
+
+
+def test_the_location_names_the_key(storage: Storage) -> None:
+    assert storage.location(KEY).endswith(KEY)
