@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from queries_orchestration.model.errors import InvalidSettings
 
@@ -140,8 +140,8 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
     home = Path(str(values.get("home", Settings.__dataclass_fields__["home"].default))).resolve()
     values["home"] = home
     values.setdefault("database_url", f"sqlite:///{home / 'queries.db'}")
-    values.setdefault("storage_url", f"file://{home / 'files'}")
-    values.setdefault("communications_url", f"mailbox://{home / 'mailbox'}")
+    values.setdefault("storage_url", (home / "files").as_uri())
+    values.setdefault("communications_url", f"mailbox://{quote(str(home / 'mailbox'))}")
     settings = Settings(**values)  # type: ignore[arg-type]
     _check(settings)
     return settings

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -15,6 +16,9 @@ from queries_orchestration_tests.postgres import (
     PostgresServer,
     running_postgres,
 )
+
+if TYPE_CHECKING:
+    from queries_orchestration_tests.house import House
 
 CI = bool(os.environ.get("CI"))
 
@@ -115,3 +119,11 @@ def store_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest
     url = server.create_database(template=request.getfixturevalue("postgres_template"))
     yield url
     server.drop(url)
+
+
+@pytest.fixture
+def house(tmp_path: Path, store_url: str, source_url: str) -> House:
+    """A small organisation whose first slot is ``house.MONDAY``."""
+    from queries_orchestration_tests.house import build_house
+
+    return build_house(tmp_path, store_url, source_url)

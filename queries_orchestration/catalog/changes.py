@@ -47,6 +47,24 @@ class CatalogChanges:
         """Return the changes as JSON can hold them."""
         return asdict(self)
 
+    def lines(self) -> list[str]:
+        """Return the changes for a person to read."""
+        lines: list[str] = []
+        for kind in ("workspaces", "people", "connections", "datasets", "queries", "schedules"):
+            changes: KindChanges = getattr(self, kind)
+            counts = [
+                f"{len(names)} {outcome}" for outcome, names in asdict(changes).items() if names
+            ]
+            if counts:
+                lines.append(f"{kind}: {', '.join(counts)}")
+            lines += [f"  created {name}" for name in changes.created]
+            lines += [f"  changed {name}" for name in changes.changed]
+        lines += [f"{new.query} has the new version {new.version}" for new in self.new_versions]
+        lines += [
+            f"{variable} is not set here: the workers need it" for variable in self.unset_variables
+        ]
+        return lines
+
 
 def changes_of(plans: Sequence[WorkspacePlan], unset_variables: Iterable[str]) -> CatalogChanges:
     """Tell what writing the plans does."""

@@ -37,6 +37,11 @@ _BOOLEANS: Final = {
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 
+_STAR: Final = (
+    "a text that begins with * must be in quotes"
+    " (without them it is an alias, and nothing has that anchor)"
+)
+
 Scalar = str | int | float | bool | None
 Content = Scalar | list["Node"] | dict[str, "Node"]
 
@@ -186,11 +191,7 @@ class _Builder:
         if self._mapping_that_expects_a_key() is not None:
             raise self._stop(line, "an alias cannot be a key: write the name")
         if node is None:
-            raise self._stop(
-                line,
-                "a text that begins with * must be in quotes"
-                " (without them it is an alias, and nothing has that anchor)",
-            )
+            raise self._stop(line, _STAR)
         self._add(replace(node, line=line), None)
 
     def _begin(self, event: yaml.CollectionStartEvent) -> None:
@@ -280,4 +281,6 @@ def _line_of(error: yaml.YAMLError, text: str) -> int:
 def _explain(error: yaml.YAMLError) -> str:
     if isinstance(error, yaml.reader.ReaderError):
         return "is not YAML: it holds a control character"
+    if getattr(error, "context", None) == "while scanning an alias":
+        return _STAR
     return f"is not YAML: {getattr(error, 'problem', None) or 'it cannot be read'}"

@@ -68,6 +68,7 @@ def make_file(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> Exp
             rows=made.rows,
             sha256=made.sha256,
             replaced_characters=made.replaced_characters,
+            cut_cells=made.cut_cells,
             completed_at=completed_at,
             expires_at=completed_at + DELIVERY_FILE_LIFETIME,
         )

@@ -40,6 +40,7 @@ class GeneratedFile:
     rows: int
     sha256: str
     replaced_characters: int
+    cut_cells: int
 
 
 def generate(
@@ -67,8 +68,11 @@ def generate(
         ReceiveLost, ReceiveTimeout: from ``patience``.
     """
     engine = open_source(opened.database_url)
-    with MultipartWriter(storage, storage_key, upload_id, part_bytes=part_bytes) as upload:
-        writer = open_writer(file_format, upload, opened.compiled.columns, options)
+    columns = opened.compiled.columns
+    with (
+        MultipartWriter(storage, storage_key, upload_id, part_bytes=part_bytes) as upload,
+        open_writer(file_format, upload, columns, options) as writer,
+    ):
         with (
             read_snapshot(engine, timeout_seconds=patience.remaining()) as connection,
             patience.interrupting(lambda: interrupt(connection)),
@@ -85,4 +89,5 @@ def generate(
         rows=writer.rows,
         sha256=stored.sha256,
         replaced_characters=writer.replaced_characters,
+        cut_cells=writer.cut_cells,
     )

@@ -37,6 +37,7 @@ class Export:
     rows: int | None
     sha256: str | None
     replaced_characters: int | None
+    cut_cells: int | None
     created_at: datetime
     completed_at: datetime | None
     expires_at: datetime | None

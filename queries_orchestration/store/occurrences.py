@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.store import database
@@ -117,18 +118,10 @@ def admit(
 
 
 def _insert_once(connection: Connection, values: dict[str, Any]) -> bool:
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert as pg_insert
-
-        inserted = connection.execute(
-            pg_insert(occurrences).values(values).on_conflict_do_nothing()
-        )
-    else:
-        from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-
-        inserted = connection.execute(
-            sqlite_insert(occurrences).values(values).on_conflict_do_nothing()
-        )
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    inserted = connection.execute(
+        dialect.insert(occurrences).values(values).on_conflict_do_nothing()
+    )
     return inserted.rowcount == 1
 
 

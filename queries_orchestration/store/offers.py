@@ -92,11 +92,11 @@ def _may_start(at: datetime) -> list[ColumnElement[bool]]:
 
 def _live_offers(connection: Connection, at: datetime) -> dict[str, int]:
     counted = connection.execute(
-        select(occurrences.c.workspace_id, func.count())
+        select(occurrences.c.workspace_id, func.count().label("live"))
         .where(occurrences.c.state == "waiting", occurrences.c.lease_until > at)
         .group_by(occurrences.c.workspace_id)
     )
-    return dict(counted.tuples().all())
+    return {row.workspace_id: row.live for row in counted}
 
 
 def _next_in_turn(

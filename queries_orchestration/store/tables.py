@@ -220,6 +220,7 @@ exports = Table(
     Column("rows", BigInteger),
     Column("sha256", String(64)),
     Column("replaced_characters", Integer),
+    Column("cut_cells", Integer),
     Column("created_at", Instant, nullable=False),
     Column("completed_at", Instant),
     Column("expires_at", Instant),

@@ -51,9 +51,7 @@ def upgrade() -> None:
             "written_by IN ('file', 'other')", name=op.f("ck_connections_written_by")
         ),
         sa.ForeignKeyConstraint(
-            ["workspace_id"],
-            ["workspaces.id"],
-            name=op.f("fk_connections_workspace_id"),
+            ["workspace_id"], ["workspaces.id"], name=op.f("fk_connections_workspace_id")
         ),
         sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_connections")),
         sa.UniqueConstraint("workspace_id", "name", name=op.f("uq_connections_workspace_id_name")),
@@ -157,6 +155,7 @@ def upgrade() -> None:
         sa.Column("rows", sa.BigInteger(), nullable=True),
         sa.Column("sha256", sa.String(length=64), nullable=True),
         sa.Column("replaced_characters", sa.Integer(), nullable=True),
+        sa.Column("cut_cells", sa.Integer(), nullable=True),
         sa.Column("created_at", Instant(), nullable=False),
         sa.Column("completed_at", Instant(), nullable=True),
         sa.Column("expires_at", Instant(), nullable=True),
@@ -171,8 +170,7 @@ def upgrade() -> None:
             name=op.f("ck_exports_completion"),
         ),
         sa.CheckConstraint(
-            "(upload_id IS NULL) = (upload_receive IS NULL)",
-            name=op.f("ck_exports_upload"),
+            "(upload_id IS NULL) = (upload_receive IS NULL)", name=op.f("ck_exports_upload")
         ),
         sa.ForeignKeyConstraint(
             ["workspace_id", "actor_id"],
@@ -216,13 +214,11 @@ def upgrade() -> None:
         sa.Column("next_slot", Instant(), nullable=True),
         sa.Column("created_at", Instant(), nullable=False),
         sa.CheckConstraint(
-            "(state = 'paused') = (pause_code IS NOT NULL)",
-            name=op.f("ck_schedules_pause_code"),
+            "(state = 'paused') = (pause_code IS NOT NULL)", name=op.f("ck_schedules_pause_code")
         ),
         sa.CheckConstraint("format IN ('csv', 'xlsx', 'pdf')", name=op.f("ck_schedules_format")),
         sa.CheckConstraint(
-            "missed_slots IN ('latest', 'all', 'none')",
-            name=op.f("ck_schedules_missed_slots"),
+            "missed_slots IN ('latest', 'all', 'none')", name=op.f("ck_schedules_missed_slots")
         ),
         sa.CheckConstraint(
             "state = 'active' OR next_slot IS NULL", name=op.f("ck_schedules_next_slot")
@@ -273,10 +269,7 @@ def upgrade() -> None:
         sa.Column("actor_id", sa.String(length=26), nullable=True),
         sa.Column("export_id", sa.String(length=26), nullable=True),
         sa.Column(
-            "source_changed",
-            sa.Boolean(),
-            server_default=sa.text("(false)"),
-            nullable=False,
+            "source_changed", sa.Boolean(), server_default=sa.text("(false)"), nullable=False
         ),
         sa.Column("admitted_at", Instant(), nullable=False),
         sa.Column("settled_at", Instant(), nullable=True),
@@ -290,12 +283,10 @@ def upgrade() -> None:
             name=op.f("ck_occurrences_heartbeat"),
         ),
         sa.CheckConstraint(
-            "(state = 'settled') = (outcome IS NOT NULL)",
-            name=op.f("ck_occurrences_settled"),
+            "(state = 'settled') = (outcome IS NOT NULL)", name=op.f("ck_occurrences_settled")
         ),
         sa.CheckConstraint(
-            "(state = 'settled') = (settled_at IS NOT NULL)",
-            name=op.f("ck_occurrences_settled_at"),
+            "(state = 'settled') = (settled_at IS NOT NULL)", name=op.f("ck_occurrences_settled_at")
         ),
         sa.CheckConstraint(
             "outcome <> 'failed' OR code IS NOT NULL", name=op.f("ck_occurrences_code")
@@ -305,20 +296,17 @@ def upgrade() -> None:
             name=op.f("ck_occurrences_outcome"),
         ),
         sa.CheckConstraint(
-            "state = 'waiting' OR lease_until IS NULL",
-            name=op.f("ck_occurrences_lease"),
+            "state = 'waiting' OR lease_until IS NULL", name=op.f("ck_occurrences_lease")
         ),
         sa.CheckConstraint(
-            "state IN ('waiting', 'running', 'settled')",
-            name=op.f("ck_occurrences_state"),
+            "state IN ('waiting', 'running', 'settled')", name=op.f("ck_occurrences_state")
         ),
         sa.CheckConstraint(
             "via IN ('recurrence', 'run-now', 'dagster-ui', 'backfill')",
             name=op.f("ck_occurrences_via"),
         ),
         sa.CheckConstraint(
-            "(slot IS NULL) = (requested_by IS NOT NULL)",
-            name=op.f("ck_occurrences_slot"),
+            "(slot IS NULL) = (requested_by IS NOT NULL)", name=op.f("ck_occurrences_slot")
         ),
         sa.CheckConstraint(
             "receive_number BETWEEN 0 AND 3", name=op.f("ck_occurrences_receive_number")
@@ -399,10 +387,7 @@ def upgrade() -> None:
             name=op.f("fk_schedule_recipients_workspace_id_schedule_id"),
         ),
         sa.PrimaryKeyConstraint(
-            "workspace_id",
-            "schedule_id",
-            "person_id",
-            name=op.f("pk_schedule_recipients"),
+            "workspace_id", "schedule_id", "person_id", name=op.f("pk_schedule_recipients")
         ),
         sa.UniqueConstraint(
             "workspace_id",
@@ -468,8 +453,7 @@ def upgrade() -> None:
         ),
         sa.CheckConstraint("lane IN ('delivery', 'export', 'report')", name=op.f("ck_offers_lane")),
         sa.CheckConstraint(
-            "state IN ('live', 'taken', 'lost', 'released')",
-            name=op.f("ck_offers_state"),
+            "state IN ('live', 'taken', 'lost', 'released')", name=op.f("ck_offers_state")
         ),
         sa.CheckConstraint("number >= 1", name=op.f("ck_offers_number")),
         sa.ForeignKeyConstraint(

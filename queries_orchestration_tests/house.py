@@ -1,0 +1,257 @@
+"""A small organisation to test with: one workspace, a source of orders, a weekly schedule.
+
+It stands in real databases and folders; its settings reach child processes through the
+environment, so that a test can kill one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from queries_orchestration.catalog.apply import apply_catalog
+from queries_orchestration.deliveries.backends import Backends, open_backends
+from queries_orchestration.deliveries.dispatch import Pass, run_pass
+from queries_orchestration.deliveries.receive import work
+from queries_orchestration.deliveries.start import NothingToDo
+from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.settings import load_settings
+from queries_orchestration.store import cross_workspace, deliveries, exports, occurrences, schedules
+from queries_orchestration.store.deliveries import Delivery
+from queries_orchestration.store.exports import Export
+from queries_orchestration.store.occurrences import Occurrence
+from queries_orchestration.store.offers import Offer
+from queries_orchestration.store.schedules import Schedule
+
+MONDAY = datetime(2027, 1, 4, 7, 0, tzinfo=UTC)
+"""The first slot: Monday 08:00 in Berlin."""
+SET_UP = MONDAY - timedelta(days=3)
+WEEK = timedelta(days=7)
+
+CATALOG = """\
+workspace:
+  name: acme
+  title: Acme
+  time_zone: Europe/Berlin
+people:
+  ada: {title: Ada Owner, address: ada@example.org, roles: [author]}
+  bob: {title: Bob Buyer, address: bob@example.org, roles: [reader]}
+  cyd: {title: Cyd Clerk, address: cyd@example.org, roles: [reader]}
+  dan: {title: Dan Gone, address: dan@example.org, roles: [reader], active: false}
+connections:
+  shop: {url_variable: SHOP_URL}
+datasets:
+  orders:
+    title: Orders
+    connection: shop
+    relation: orders
+    fields:
+      id: {type: integer, nullable: false}
+      region: {type: text}
+      amount: {type: decimal}
+    key: [id]
+    access:
+      - {who: {roles: [author]}, fields: all, rows: all}
+queries:
+  all-orders:
+    title: All orders
+    dataset: orders
+    fields: [{field: id, label: Order}, {field: region, label: Region}, {field: amount}]
+  no-orders:
+    title: Orders of nobody
+    dataset: orders
+    fields: [{field: id}]
+    filters: [{field: region, op: eq, value: nowhere}]
+schedules:
+  weekly:
+    title: Weekly orders
+    query: all-orders
+    owner: ada
+    cron: 0 8 * * 1
+    time_zone: Europe/Berlin
+    format: csv
+    recipients: [bob, dan, cyd]
+"""
+
+
+class TestClock:
+    """A calendar clock that stands still until it is set."""
+
+    __test__ = False
+
+    def __init__(self, at: datetime) -> None:
+        self.at = at
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
+@dataclass(frozen=True, kw_only=True)
+class House:
+    """The organisation, its backends and where everything lies."""
+
+    backends: Backends
+    clock: TestClock
+    environment: Mapping[str, str]
+    folder: Path
+    workspace_id: str
+
+    def schedule(self, name: str = "weekly") -> Schedule:
+        with self.backends.database.read() as connection:
+            found = schedules.by_name(connection, self.workspace_id, name)
+        assert found is not None
+        return found
+
+    def occurrence(self, key: str) -> Occurrence:
+        with self.backends.database.read() as connection:
+            found = occurrences.get(connection, self.workspace_id, key)
+        assert found is not None
+        return found
+
+    def history(self, name: str = "weekly") -> list[Occurrence]:
+        """All occurrences of a schedule, the oldest slot first."""
+        schedule = self.schedule(name)
+        with self.backends.database.read() as connection:
+            found = occurrences.history(connection, self.workspace_id, schedule.id, limit=10_000)
+        return sorted(found, key=lambda one: (one.slot or one.admitted_at, one.key))
+
+    def deliveries(self, key: str) -> dict[str, Delivery]:
+        """The deliveries of an occurrence by the recipient's name."""
+        with self.backends.database.read() as connection:
+            rows = deliveries.of_occurrence(connection, self.workspace_id, key)
+            people = connection.execute(sa.text("SELECT id, name FROM people"))
+            names = {row.id: row.name for row in people}
+        return {names[row.person_id]: row for row in rows}
+
+    def export(self, key: str) -> Export:
+        export_id = self.occurrence(key).export_id
+        assert export_id is not None
+        with self.backends.database.read() as connection:
+            found = exports.get(connection, self.workspace_id, export_id)
+        assert found is not None
+        return found
+
+    def file(self, key: str) -> bytes:
+        """The bytes of an occurrence's file."""
+        with self.backends.storage.open(self.export(key).storage_key) as file:
+            return file.read()
+
+    def messages(self) -> list[EmailMessage]:
+        """All messages in the mailbox."""
+        found = []
+        for path in sorted((self.folder / "home" / "mailbox").glob("*.eml")):
+            message = message_from_bytes(path.read_bytes(), policy=policy.default)
+            assert isinstance(message, EmailMessage)
+            found.append(message)
+        return found
+
+    def addressees(self) -> list[str]:
+        """To whom the messages in the mailbox go, sorted; one entry a message."""
+        return sorted(
+            address.addr_spec for message in self.messages() for address in message["To"].addresses
+        )
+
+    def dispatch(self, at: datetime) -> Pass:
+        """Run one pass with the clock at ``at``."""
+        self.clock.at = at
+        return run_pass(self.backends, at=at, offer=True)
+
+    def take(self, offer: Offer) -> str:
+        """Work one receive; returns the outcome, the error's code, or ``nothing``."""
+        try:
+            result = work(
+                self.backends, offer.occurrence_key, offer_number=offer.number, run_id="test"
+            )
+        except QueriesError as error:
+            return error.code
+        return "nothing" if isinstance(result, NothingToDo) else result
+
+    def deliver(self, at: datetime) -> list[str]:
+        """Run one pass and work everything it offers."""
+        return [self.take(offer) for offer in self.dispatch(at).offers]
+
+    def apply(self, text: str) -> None:
+        """Apply one more catalog file."""
+        path = self.folder / "more.yaml"
+        path.write_text(text)
+        apply_catalog(
+            self.backends.database, [path], clock=self.clock, environment=self.environment
+        )
+
+    def with_backends(self, backends: Backends) -> House:
+        return replace(self, backends=backends)
+
+    def unsettled(self) -> int:
+        with self.backends.database.read() as connection:
+            return len(cross_workspace.unsettled(connection, silence=1))
+
+
+def build_house(
+    folder: Path,
+    store_url: str,
+    source_url: str,
+    *,
+    catalog: str = CATALOG,
+    rows: int = 2_500,
+    at: datetime = SET_UP,
+    settings: Mapping[str, str] | None = None,
+) -> House:
+    """Set the organisation up in ``folder`` and the two databases.
+
+    Leases, heartbeats and retries are short, so that a test sees them end.
+    """
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        "QUERIES_HOME": str(folder / "home"),
+        "QUERIES_DATABASE_URL": store_url,
+        "QUERIES_LINK_KEYS": f"test:{'s' * 40}",
+        "QUERIES_PUBLIC_URL": "https://queries.example.org",
+        "QUERIES_OFFER_LEASE": "1",
+        "QUERIES_HEARTBEAT_INTERVAL": "0.2",
+        "QUERIES_HEARTBEAT_SILENCE": "1",
+        "QUERIES_RETRY_DELAY": "0.001",
+        "SHOP_URL": source_url,
+        **(settings or {}),
+    }
+    make_orders(source_url, rows)
+    clock = TestClock(at)
+    backends = open_backends(load_settings(environment), environment, clock)
+    path = folder / "catalog.yaml"
+    path.write_text(catalog)
+    apply_catalog(backends.database, [path], clock=clock, environment=environment)
+    with backends.database.read() as connection:
+        workspace_id = connection.scalar(sa.text("SELECT id FROM workspaces WHERE name='acme'"))
+    return House(
+        backends=backends,
+        clock=clock,
+        environment=environment,
+        folder=folder,
+        workspace_id=str(workspace_id),
+    )
+
+
+def make_orders(source_url: str, rows: int) -> None:
+    """Make the source's one table: ids from 1, a region, an exact amount."""
+    engine = sa.create_engine(source_url)
+    with engine.begin() as connection:
+        connection.execute(
+            sa.text(
+                "CREATE TABLE orders (id integer PRIMARY KEY, region text, amount numeric(12,2))"
+            )
+        )
+        if rows:
+            connection.execute(
+                sa.text("INSERT INTO orders VALUES (:id, :region, :amount)"),
+                [
+                    {"id": number, "region": f"r{number % 7}", "amount": number + 0.25}
+                    for number in range(1, rows + 1)
+                ],
+            )
+    engine.dispose()
