@@ -82,7 +82,10 @@ def test_control_characters_are_replaced_and_counted_and_tab_and_line_end_kept()
 
 
 def test_line_ends_become_the_one_that_excel_uses() -> None:
-    assert cell("text", "a\r\nb\rc\nd") == text("a\nb\nc\nd")
+    content = written("xlsx", [Column("a\r\nb", "text")], [("a\r\nb\rc\nd",)])
+    assert calamine_rows(content) == [["a\nb"], ["a\nb\nc\nd"]]
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert b"\r" not in archive.read("xl/worksheets/sheet1.xml")
 
 
 @pytest.mark.parametrize("fits", ["x" * 32_767, "🛫" * 16_383])

@@ -12,7 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from queries_orchestration.model.errors import InvalidSettings, Refused, StorageUnavailable
+from queries_orchestration.model.errors import (
+    InvalidSettings,
+    Refused,
+    StorageUnavailable,
+    UploadGone,
+)
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import OpenUpload, PartReceipt
 from queries_orchestration.storage.local import LocalStorage
@@ -151,6 +156,19 @@ def test_a_part_sent_before_its_predecessor_is_noticed(storage: LocalStorage) ->
     one = storage.upload_part(KEY, upload_id, 1, b"ab")
     with pytest.raises(StorageUnavailable, match="out of order"):
         storage.complete_upload(KEY, upload_id, [one, two])
+
+
+def test_an_abort_in_the_middle_of_a_completion_wins(
+    storage: LocalStorage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(storage, b"before")
+    upload_id = storage.begin_upload(KEY, "text/csv")
+    part = storage.upload_part(KEY, upload_id, 1, b"late")
+    monkeypatch.setattr(os, "fsync", lambda _: storage.abort_upload(KEY, upload_id))
+    with pytest.raises(UploadGone):
+        storage.complete_upload(KEY, upload_id, [part])
+    assert (root / KEY).read_bytes() == b"before"
+    assert files(root) == [KEY]
 
 
 @pytest.mark.parametrize("upload_id", ["", "../../x", "0" * 31, "0" * 33, "G" * 32])
