@@ -1,0 +1,48 @@
+"""Keyset paging: the total order of a result, and the predicate for what comes after a row.
+
+NULL is last in both directions. The predicate compares the very expressions that the order is
+made of, so the database's collation, enum order and NaN rule hold in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, UnaryExpression, and_, false, or_
+
+from queries_orchestration.model.dialects import Expression, bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Key:
+    """One part of the order; ``name`` is its field's, for messages."""
+
+    name: str
+    expression: Expression
+    nullable: bool
+    descending: bool
+
+    def order(self) -> UnaryExpression[object]:
+        """Return the part of ORDER BY. Without NULLs an index serves it in both directions."""
+        ordered = self.expression.desc() if self.descending else self.expression.asc()
+        return ordered.nulls_last() if self.nullable else ordered
+
+
+def after(keys: Sequence[Key], cursor: Sequence[object]) -> ColumnElement[bool]:
+    """Return the condition of the rows that come after the row with these cursor values."""
+    key, cursor_value = keys[0], cursor[0]
+    rest = after(keys[1:], cursor[1:]) if len(keys) > 1 else None
+    if cursor_value is None:
+        return and_(key.expression.is_(None), rest) if rest is not None else false()
+    edge = bound(cursor_value)
+    beyond = key.expression < edge if key.descending else key.expression > edge
+    if rest is not None:
+        beyond = or_(beyond, and_(key.expression == edge, rest))
+    if key.nullable:
+        return or_(beyond, key.expression.is_(None))
+    if rest is not None:
+        # Says nothing new, but an index can find the first row by it.
+        reached = key.expression <= edge if key.descending else key.expression >= edge
+        return and_(reached, beyond)
+    return beyond

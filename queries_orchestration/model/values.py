@@ -1,0 +1,267 @@
+"""Values in one form: from a definition, and from what a database or its driver returned.
+
+The only place that turns one into the other. It is strict: a value that the type cannot hold
+exactly is a fault, never a guess. SQLite keeps what was written into it; what we read:
+
+=============  ==============================================================================
+decimal        integer, real (its shortest digits), text
+boolean        0, 1, ``true``, ``false``
+date, time     ISO 8601 text
+timestamp      ISO 8601 text without offset
+timestamptz    ISO 8601 text; without an offset it is UTC, as SQLite's own functions write it;
+               an integer is Unix seconds
+=============  ==============================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time
+from decimal import Context, Decimal, Inexact, InvalidOperation
+from functools import lru_cache
+from typing import Any, Final
+from uuid import UUID
+
+from queries_orchestration.model.columns import ValueType
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_BOOLEANS: Final = {0: False, 1: True, "0": False, "1": True, "false": False, "true": True}
+
+
+class UnfitValue(ValueError):
+    """A value that its type cannot hold. The text names no value."""
+
+
+def value(raw: object, type_: ValueType) -> object:
+    """Turn what a database returned into the exact Python value of the type.
+
+    Args:
+        raw: what the driver gave; ``None`` is NULL and stays.
+        type_: the type in the catalog. ``timestamp`` gives a wall time (naive),
+            ``timestamptz`` an aware datetime, ``json`` the JSON text.
+
+    Raises:
+        UnfitValue: the raw value is not one of the type.
+    """
+    if raw is None:
+        return None
+    try:
+        return _CONVERTERS[type_](raw)
+    except (ValueError, OverflowError, TypeError, InvalidOperation) as error:
+        raise UnfitValue(f"not a value of type {type_}") from error
+
+
+def constant(raw: object, type_: ValueType) -> object:
+    """Turn a constant of a definition (JSON or YAML) into the exact Python value of the type.
+
+    Raises:
+        UnfitValue: the constant is not one of the type; a ``timestamptz`` without offset is none.
+    """
+    if not isinstance(raw, _CONSTANTS.get(type_, ())) or (
+        isinstance(raw, bool) and type_ != "boolean"
+    ):
+        raise UnfitValue(f"not a value of type {type_}")
+    converted = value(raw, type_)
+    if type_ == "timestamptz" and isinstance(raw, str) and _moment(raw).tzinfo is None:
+        raise UnfitValue("a timestamptz needs an offset")
+    return converted
+
+
+def compare_stored(raw: object, type_: ValueType, text: str) -> int | None:
+    """Compare a value that SQLite stores with the value written in ``text``: -1, 0 or 1.
+
+    SQLite itself would compare the stored forms, so ``10.50`` and ``10.5``, or one instant
+    written in two ways, would differ.
+
+    Raises:
+        UnfitValue: the stored value is not one of the type.
+    """
+    if raw is None:
+        return None
+    left: Any = value(raw, type_)
+    right: Any = _parsed(text, type_)
+    return int(left > right) - int(left < right)
+
+
+class ExactSum:
+    """SQLite's ``sum`` would add decimals as binary fractions; this one keeps every digit."""
+
+    def __init__(self) -> None:
+        self.total = Decimal(0)
+        self.count = 0
+
+    def step(self, raw: object) -> None:
+        """Add one stored value; NULL is left out."""
+        number = value(raw, "decimal")
+        if isinstance(number, Decimal):
+            self.total = _EXACT.add(self.total, number)
+            self.count += 1
+
+    def finalize(self) -> str | None:
+        """Return the sum as text, or NULL when there was nothing to add."""
+        return f"{self.total:f}" if self.count else None
+
+
+class ExactAverage(ExactSum):
+    """The average of decimals, rounded to 28 digits once, at the end."""
+
+    def finalize(self) -> str | None:
+        """Return the average as text, or NULL when there was nothing to add."""
+        return f"{Context().divide(self.total, Decimal(self.count)):f}" if self.count else None
+
+
+# Rounding would be silent otherwise; no database keeps numbers of more digits than this.
+_EXACT: Final = Context(prec=100_000, traps=[Inexact, InvalidOperation])
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str, type_: ValueType) -> object:
+    return value(text, type_)
+
+
+def _text(raw: object) -> str:
+    if isinstance(raw, str):
+        return raw
+    if isinstance(raw, int | float) and not isinstance(raw, bool):
+        return str(raw)
+    raise TypeError
+
+
+def _integer(raw: object) -> int:
+    if isinstance(raw, int) and not isinstance(raw, bool):
+        return raw
+    if isinstance(raw, Decimal | float) and raw == int(raw):
+        return int(raw)
+    if isinstance(raw, str) and _INTEGER.fullmatch(raw):
+        return int(raw)
+    raise TypeError
+
+
+def _decimal(raw: object) -> Decimal:
+    if isinstance(raw, Decimal):
+        return raw
+    if isinstance(raw, int) and not isinstance(raw, bool):
+        return Decimal(raw)
+    if isinstance(raw, float):
+        return Decimal(repr(raw))
+    if isinstance(raw, str) and _NUMBER.fullmatch(raw):
+        return Decimal(raw)
+    raise TypeError
+
+
+def _float(raw: object) -> float:
+    if isinstance(raw, float):
+        return raw
+    if isinstance(raw, int) and not isinstance(raw, bool) and int(float(raw)) == raw:
+        return float(raw)
+    if isinstance(raw, Decimal) or (isinstance(raw, str) and _NUMBER.fullmatch(raw)):
+        return float(raw)
+    raise TypeError
+
+
+def _boolean(raw: object) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    if isinstance(raw, int | str) and raw in _BOOLEANS:
+        return _BOOLEANS[raw]
+    raise TypeError
+
+
+def _date(raw: object) -> date:
+    if isinstance(raw, date) and not isinstance(raw, datetime):
+        return raw
+    if isinstance(raw, str) and len(raw) == len("2026-01-31"):
+        return date.fromisoformat(raw)
+    # A timestamp is a date only when no time of day would be lost.
+    wall = _timestamp(raw)
+    if wall.time() != time():
+        raise ValueError
+    return wall.date()
+
+
+def _moment(raw: object) -> datetime:
+    if isinstance(raw, datetime):
+        return raw
+    if isinstance(raw, date):
+        return datetime.combine(raw, time())
+    if isinstance(raw, str):
+        return datetime.fromisoformat(raw)
+    raise TypeError
+
+
+def _timestamp(raw: object) -> datetime:
+    moment = _moment(raw)
+    if moment.tzinfo is not None:
+        raise ValueError
+    return moment
+
+
+def _timestamptz(raw: object) -> datetime:
+    if isinstance(raw, int) and not isinstance(raw, bool):
+        return datetime.fromtimestamp(raw, UTC)
+    moment = _moment(raw)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _time(raw: object) -> time:
+    if isinstance(raw, time):
+        return raw
+    if isinstance(raw, str):
+        return time.fromisoformat(raw)
+    raise TypeError
+
+
+def _uuid(raw: object) -> UUID:
+    if isinstance(raw, UUID):
+        return raw
+    if isinstance(raw, str):
+        return UUID(raw)
+    if isinstance(raw, bytes):
+        return UUID(bytes=raw)
+    raise TypeError
+
+
+def _json(raw: object) -> str:
+    if isinstance(raw, str):
+        return raw
+    if isinstance(raw, int | float):  # a bare number in a column that SQLite made numeric
+        return json.dumps(raw, allow_nan=False)
+    raise TypeError
+
+
+def _bytes(raw: object) -> bytes:
+    if isinstance(raw, bytes | memoryview):
+        return bytes(raw)
+    raise TypeError
+
+
+_CONVERTERS: Final[dict[ValueType, Callable[[object], object]]] = {
+    "text": _text,
+    "integer": _integer,
+    "decimal": _decimal,
+    "float": _float,
+    "boolean": _boolean,
+    "date": _date,
+    "timestamp": _timestamp,
+    "timestamptz": _timestamptz,
+    "time": _time,
+    "uuid": _uuid,
+    "json": _json,
+    "bytes": _bytes,
+}
+
+_CONSTANTS: Final[dict[ValueType, tuple[type, ...]]] = {
+    "text": (str,),
+    "integer": (int,),
+    "decimal": (int, float, str, Decimal),
+    "float": (int, float),
+    "boolean": (bool,),
+    "date": (str, date),
+    "timestamp": (str, datetime),
+    "timestamptz": (str, datetime),
+    "time": (str, time),
+    "uuid": (str, UUID),
+}
