@@ -330,3 +330,15 @@ def test_a_stored_value_that_a_filter_cannot_read_is_an_error_and_not_a_missing_
     with pytest.raises(SourceBroken, match="dataset things") as caught:
         read_all(source_url, query)
     assert "soon" not in caught.value.message
+
+
+def test_groups_are_computed_in_the_same_way_for_every_page() -> None:
+    count = {"aggregate": "count", "label": "n"}
+    query = compiled(a_dataset({"id": "integer", "v": "text"}), "v", count)
+    for url in ("postgresql+psycopg2://", "sqlite://"):
+        engine = create_engine(url)
+        first = str(query.first_page(10).compile(engine))
+        later = str(query.page_after(("x",), 10).compile(engine))
+        groups = first.partition("GROUP BY")[0]
+        assert "AS MATERIALIZED" in groups
+        assert later.startswith(groups)
