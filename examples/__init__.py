@@ -1,0 +1,1 @@
+"""An example: the flights out of New York, delivered on schedule."""

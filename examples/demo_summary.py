@@ -1,0 +1,76 @@
+"""What came of the demo, gathered from `queries history`, `queries mailbox` and the messages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from email.parser import BytesHeaderParser
+from pathlib import Path
+from typing import Any
+
+Summary = dict[str, Any]
+
+
+def summarize(history: Mapping[str, Any], mailbox: Mapping[str, Any]) -> Summary:
+    """Return the counts, then each occurrence, each recipient and each paused schedule.
+
+    Args:
+        history: the answer of ``queries history --json``.
+        mailbox: the answer of ``queries mailbox --json``.
+    """
+    occurrences = sorted(history["occurrences"], key=lambda one: (one["workspace"], one["slot"]))
+    message_files = _files_by_message_id(message["file"] for message in mailbox["messages"])
+    recipients = [
+        {
+            "workspace": one["workspace"],
+            "schedule": one["schedule"],
+            "slot": one["slot"],
+            "person": delivery["person"],
+            "state": delivery["state"],
+            "code": delivery["code"],
+            "message_file": message_files.get(delivery["message_id"]),
+        }
+        for one in occurrences
+        for delivery in one["deliveries"]
+    ]
+    told = ("occurrence", "workspace", "schedule", "slot", "outcome", "code", "message", "actor")
+    return {
+        "outcomes": dict(Counter(one["outcome"] or one["state"] for one in occurrences)),
+        # An empty result that was skipped has a file too, which nobody got.
+        "files": sum(one["outcome"] == "delivered" for one in occurrences),
+        "messages": len(mailbox["messages"]),
+        "recipients_by_state": dict(Counter(one["state"] for one in recipients)),
+        "occurrences": [{key: one[key] for key in (*told, "file")} for one in occurrences],
+        "recipients": recipients,
+        "paused_schedules": [
+            {key: one[key] for key in ("workspace", "schedule", "pause_code", "pause_reason")}
+            for one in history["schedules"]
+            if one["state"] == "paused"
+        ],
+    }
+
+
+def occurrence_of(summary: Summary, workspace: str, schedule: str) -> dict[str, Any]:
+    """Return the occurrence of a schedule; an empty one if there is none."""
+    for one in summary["occurrences"]:
+        if (one["workspace"], one["schedule"]) == (workspace, schedule):
+            found: dict[str, Any] = one
+            return found
+    return {"outcome": None, "code": None, "file": None, "actor": None}
+
+
+def recipients_of(summary: Summary, workspace: str, schedule: str) -> list[dict[str, Any]]:
+    """Return what each recipient of a schedule got."""
+    return [
+        one
+        for one in summary["recipients"]
+        if (one["workspace"], one["schedule"]) == (workspace, schedule)
+    ]
+
+
+def _files_by_message_id(files: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for file in files:
+        with Path(file).open("rb") as message:
+            found[str(BytesHeaderParser().parse(message)["Message-ID"])] = file
+    return found

@@ -1,0 +1,274 @@
+"""The demo, run once as a person runs it; its files are read by a reader that is not ours."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email import policy
+from email.parser import BytesParser
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from python_calamine import CalamineWorkbook
+
+from examples.demo_checks import check
+
+ROOT = Path(__file__).parents[2]
+NEW_YORK = ZoneInfo("America/New_York")
+
+# One worker runs all of this file, so that the demo runs once.
+pytestmark = pytest.mark.xdist_group("demo")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """What one run of the demo left behind."""
+
+    folder: Path
+    printed: str
+    summary: dict[str, Any]
+
+    def occurrence(self, workspace: str, schedule: str) -> dict[str, Any]:
+        """Return the one occurrence of a schedule."""
+        (found,) = (
+            one
+            for one in self.summary["occurrences"]
+            if (one["workspace"], one["schedule"]) == (workspace, schedule)
+        )
+        assert isinstance(found, dict)
+        return found
+
+    def file(self, workspace: str, schedule: str) -> Path:
+        """Return where the file of a schedule lies."""
+        return Path(self.occurrence(workspace, schedule)["file"]["location"])
+
+    def flights(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Ask the source database itself."""
+        with closing(sqlite3.connect(self.folder / "flights.db")) as database:
+            return database.execute(statement, values).fetchall()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    folder = tmp_path_factory.mktemp("demo")
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.demo", "--into", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return Demo(folder=folder, printed=done.stdout, summary=summary)
+
+
+def test_it_ends_within_two_minutes_with_every_outcome_it_promises(demo: Demo) -> None:
+    assert demo.summary["seconds"] < 120
+    assert demo.summary["outcomes"] == {"delivered": 5, "skipped_empty": 1, "failed": 1}
+    assert (demo.summary["files"], demo.summary["messages"]) == (5, 9)
+    assert demo.summary["recipients_by_state"] == {"sent": 9, "skipped": 2}
+    assert len(demo.summary["checks"]) == 8
+    assert set(demo.summary["checks"].values()) == {True}
+
+
+def test_all_flights_of_the_public_data_set_are_in_the_source(demo: Demo) -> None:
+    assert demo.summary["flights"] == 336_776
+    counts = demo.flights("SELECT origin, count(*) FROM flights GROUP BY origin ORDER BY origin")
+    assert counts == [("EWR", 120_835), ("JFK", 111_279), ("LGA", 104_662)]
+    assert demo.flights("SELECT sum(cancelled), max(departure_delay) FROM flights") == [
+        (8_255, 1_301)
+    ]
+
+
+def test_the_large_csv_file_holds_every_departure_of_its_airport_in_order(demo: Demo) -> None:
+    with demo.file("new-york", "all-departures-jfk").open(
+        encoding="utf-8-sig", newline=""
+    ) as lines:
+        rows = list(csv.DictReader(lines))
+    expected = demo.flights(
+        "SELECT scheduled_departure, flight FROM flights WHERE origin = 'JFK'"
+        " ORDER BY scheduled_departure, id"
+    )
+    assert len(rows) == 111_279 == demo.occurrence("new-york", "all-departures-jfk")["file"]["rows"]
+    found = [(datetime.fromisoformat(row["Scheduled departure"]), row["Flight"]) for row in rows]
+    assert found == [(datetime.fromisoformat(instant), flight) for instant, flight in expected]
+
+
+def test_the_excel_file_of_the_airlines_has_the_databases_own_averages(demo: Demo) -> None:
+    heading, *rows = _sheet(demo.file("new-york", "airlines"))
+    assert heading == ["Airline", "Flights", "Average minutes late", "Longest"]
+    assert rows[0][0] == "Frontier Airlines Inc."
+    assert rows[0][1:] == [682, pytest.approx(20.215543), 853]
+    expected = demo.flights(
+        "SELECT airline, count(*), avg(departure_delay), max(departure_delay) FROM flights"
+        " WHERE NOT cancelled GROUP BY airline ORDER BY 3 DESC"
+    )
+    assert [tuple(row) for row in rows] == [
+        (airline, flights, pytest.approx(average), longest)
+        for airline, flights, average, longest in expected
+    ]
+
+
+def test_the_late_departures_are_those_of_the_month_before_the_slot(demo: Demo) -> None:
+    one = demo.occurrence("new-york", "late-departures")
+    this_month = (
+        datetime.fromisoformat(one["slot"])
+        .astimezone(NEW_YORK)
+        .replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    )
+    last_month = (this_month - timedelta(days=1)).replace(day=1)
+    with demo.file("new-york", "late-departures").open(encoding="utf-8-sig", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    departures = [datetime.fromisoformat(row["Scheduled departure"]) for row in rows]
+    assert all(last_month <= departure < this_month for departure in departures)
+    late = [
+        instant
+        for (instant,) in demo.flights(
+            "SELECT scheduled_departure FROM flights WHERE departure_delay >= 30"
+        )
+        if last_month <= datetime.fromisoformat(instant) < this_month
+    ]
+    assert len(rows) == len(late) > 100
+    assert {row["From"] for row in rows} == {"EWR", "JFK", "LGA"}
+
+
+def test_the_same_query_shows_ben_the_rows_of_newark_only(demo: Demo) -> None:
+    with demo.file("new-york", "late-departures").open(encoding="utf-8-sig", newline="") as lines:
+        of_newark = [row["Flight"] for row in csv.DictReader(lines) if row["From"] == "EWR"]
+    _, *rows = _sheet(demo.file("new-york", "late-departures-newark"))
+    assert {row[1] for row in rows} == {"EWR"}
+    assert [row[4] for row in rows] == of_newark
+    assert demo.occurrence("new-york", "late-departures-newark")["actor"] == "ben"
+
+
+def test_an_empty_result_is_skipped_and_nobody_gets_a_message(demo: Demo) -> None:
+    one = demo.occurrence("new-york", "a-day-late")
+    assert (one["outcome"], one["file"]["rows"]) == ("skipped_empty", 0)
+    assert [r for r in demo.summary["recipients"] if r["schedule"] == "a-day-late"] == []
+
+
+def test_lost_access_fails_the_occurrence_and_pauses_its_schedule(demo: Demo) -> None:
+    one = demo.occurrence("new-york", "destinations")
+    assert (one["outcome"], one["code"], one["file"]) == ("failed", "access_lost", None)
+    (paused,) = demo.summary["paused_schedules"]
+    assert (paused["schedule"], paused["pause_code"]) == ("destinations", "access_lost")
+    assert "fay has no access to the dataset departures" in paused["pause_reason"]
+
+
+def test_the_history_says_why_two_recipients_got_nothing(demo: Demo) -> None:
+    got = {
+        one["person"]: (one["state"], one["code"], one["message_file"] is not None)
+        for one in demo.summary["recipients"]
+        if one["schedule"] == "all-departures-jfk"
+    }
+    assert got == {
+        "clara": ("sent", None, True),
+        "dan": ("skipped", "inactive", False),
+        "erik": ("skipped", "no_address", False),
+    }
+
+
+def test_the_other_workspace_sees_its_own_rows_on_its_own_clock(demo: Demo) -> None:
+    with demo.file("berlin", "hawaii").open(encoding="utf-8-sig", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 707
+    assert {row["Abflug"][-6:] for row in rows} == {"+01:00", "+02:00"}
+    assert demo.file("berlin", "hawaii").parent != demo.file("new-york", "airlines").parent
+
+
+def test_each_message_goes_to_its_recipient_alone_with_a_link_of_its_own(demo: Demo) -> None:
+    messages = {}
+    for one in demo.summary["recipients"]:
+        if one["state"] == "sent":
+            with Path(one["message_file"]).open("rb") as content:
+                message = BytesParser(policy=policy.default).parse(content)
+            body = message.get_body(preferencelist=("plain",))
+            assert body is not None
+            (link,) = [line for line in body.get_content().splitlines() if "/d/" in line]
+            messages[link] = (one["workspace"], one["person"], message["To"].addresses)
+    assert len(messages) == 9 == len(list((demo.folder / "mailbox").glob("*.eml")))
+    domains = {"new-york": "example.org", "berlin": "example.com"}
+    for workspace, person, addresses in messages.values():
+        assert [address.addr_spec for address in addresses] == [f"{person}@{domains[workspace]}"]
+
+
+def test_what_is_printed_says_where_files_and_messages_lie_and_what_comes_next(demo: Demo) -> None:
+    delivered = [one for one in demo.summary["occurrences"] if one["outcome"] == "delivered"]
+    for place in (
+        *(one["file"]["location"] for one in delivered),
+        *(one["message_file"] for one in demo.summary["recipients"] if one["message_file"]),
+        str(demo.folder / "summary.json"),
+    ):
+        assert place in demo.printed
+    for words in ("skipped: inactive", "skipped: no_address", "access_lost", "make dev"):
+        assert words in demo.printed
+
+
+@pytest.mark.parametrize(
+    ("schedule", "change", "noticed"),
+    [
+        ("all-departures-jfk", {"outcome": "failed"}, "a CSV file with every departure from JFK"),
+        ("airlines", {"file": None}, "an Excel file of the airlines by average delay"),
+        ("late-departures-newark", {"outcome": "failed"}, "the same query gave Ben"),
+        ("a-day-late", {"outcome": "delivered"}, "an empty result was skipped"),
+        ("destinations", {"code": "source_broken"}, "an owner's lost access paused"),
+        ("hawaii", {"outcome": "no_recipients"}, "the other workspace got its own file"),
+    ],
+)
+def test_it_notices_what_did_not_come_out(
+    demo: Demo, schedule: str, change: dict[str, Any], noticed: str
+) -> None:
+    summary = copy.deepcopy(demo.summary)
+    (one,) = (one for one in summary["occurrences"] if one["schedule"] == schedule)
+    one |= change
+    unmet = [name for name, met in check(summary, demo.folder / "flights.db").items() if not met]
+    assert [name[: len(noticed)] for name in unmet] == [noticed]
+
+
+@pytest.mark.parametrize(
+    ("person", "change", "noticed"),
+    [
+        ("dan", {"state": "sent"}, {"two recipients were skipped", "each recipient who"}),
+        ("erik", {"code": None}, {"two recipients were skipped"}),
+        ("jonas", {"message_file": None}, {"each recipient who"}),
+    ],
+)
+def test_it_notices_a_recipient_who_got_something_else(
+    demo: Demo, person: str, change: dict[str, Any], noticed: set[str]
+) -> None:
+    summary = copy.deepcopy(demo.summary)
+    (one,) = (one for one in summary["recipients"] if one["person"] == person)
+    one |= change
+    unmet = [name for name, met in check(summary, demo.folder / "flights.db").items() if not met]
+    assert len(unmet) == len(noticed)
+    assert all(name.startswith(tuple(noticed)) for name in unmet)
+
+
+def test_a_folder_that_no_demo_made_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.demo", "--into", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "was not made by the demo" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def _sheet(file: Path) -> list[list[Any]]:
+    return CalamineWorkbook.from_path(file).get_sheet_by_index(0).to_python()
