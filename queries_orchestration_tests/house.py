@@ -248,10 +248,11 @@ def make_orders(source_url: str, rows: int) -> None:
         )
         if rows:
             connection.execute(
-                sa.text("INSERT INTO orders VALUES (:id, :region, :amount)"),
-                [
-                    {"id": number, "region": f"r{number % 7}", "amount": number + 0.25}
-                    for number in range(1, rows + 1)
-                ],
+                sa.text(
+                    "WITH RECURSIVE numbers(n) AS"
+                    " (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :rows)"
+                    " INSERT INTO orders SELECT n, 'r' || (n % 7), n + 0.25 FROM numbers"
+                ),
+                {"rows": rows},
             )
     engine.dispose()

@@ -1,0 +1,78 @@
+"""Start a child at work on a house, and see it die."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from queries_orchestration.store.offers import Offer
+from queries_orchestration_tests.house import MONDAY, House
+
+PATIENCE = 30.0
+
+
+def kill_pass_at(house: House, step: str) -> None:
+    """Run a dispatcher pass in a child that is killed at ``step``."""
+    _killed(house, {"run": "pass", "at": step, "moment": MONDAY.isoformat()})
+
+
+def kill_receive_at(house: House, offer: Offer, step: str, *, times: int = 1) -> None:
+    """Run a receive in a child that is killed when it reaches ``step`` the given time."""
+    _killed(house, _receive(offer, step) | {"times": times})
+
+
+@contextmanager
+def hanging_receive(house: House, offer: Offer, step: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a receive in a child that stays at ``step`` until its standard input is closed."""
+    with subprocess.Popen(
+        _command(_receive(offer, step) | {"hang": True}),
+        env=dict(house.environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "hanging\n"
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def finish(house: House) -> None:
+    """Go on as the product does, pass by pass, until nothing is left unsettled."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        house.deliver(MONDAY + timedelta(minutes=1))
+        if house.history() and not house.unsettled():
+            return
+        time.sleep(0.1)
+    raise AssertionError("the occurrence was not settled in time")
+
+
+def _receive(offer: Offer, step: str) -> dict[str, object]:
+    return {
+        "run": "receive",
+        "at": step,
+        "moment": MONDAY.isoformat(),
+        "key": offer.occurrence_key,
+        "offer": offer.number,
+    }
+
+
+def _killed(house: House, task: dict[str, object]) -> None:
+    done = subprocess.run(
+        _command(task), env=dict(house.environment), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def _command(task: dict[str, object]) -> list[str]:
+    return [sys.executable, "-m", "queries_orchestration_tests.crash.child", json.dumps(task)]

@@ -1,0 +1,131 @@
+"""kill -9 at every named step: nothing is lost, nothing is sent twice, nothing stays half made."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import queries_orchestration
+from queries_orchestration.store.occurrences import Occurrence
+from queries_orchestration_tests.crash.kills import (
+    finish,
+    hanging_receive,
+    kill_pass_at,
+    kill_receive_at,
+)
+from queries_orchestration_tests.house import MONDAY, House, build_house
+
+IN_A_PASS = ("admitted, not committed", "before offering", "offers made")
+IN_A_RECEIVE = {
+    "started": 1,
+    "resolved": 1,
+    "upload begun, not recorded": 1,
+    "upload recorded": 1,
+    "page written": 2,
+    "file complete, not recorded": 1,
+    "file recorded": 1,
+    "sending recorded": 2,
+    "submitted, not recorded": 1,
+    "recipient concluded": 1,
+}
+"""Each step with the time it is reached at which the worker dies."""
+
+
+def test_every_named_step_has_a_kill() -> None:
+    named: set[str] = set()
+    for path in Path(queries_orchestration.__path__[0]).rglob("*.py"):
+        named |= set(re.findall(r'\breached\("([^"]+)"\)', path.read_text()))
+    assert named == {*IN_A_PASS, *IN_A_RECEIVE}
+
+
+@pytest.mark.parametrize("step", IN_A_PASS)
+def test_a_dispatcher_killed_in_a_pass_loses_no_slot(house: House, step: str) -> None:
+    kill_pass_at(house, step)
+
+    finish(house)
+
+    _assert_delivered_once(house)
+
+
+@pytest.mark.parametrize("step", IN_A_RECEIVE)
+def test_a_worker_killed_in_a_receive_is_followed_by_another(house: House, step: str) -> None:
+    (offer,) = house.dispatch(MONDAY).offers
+    kill_receive_at(house, offer, step, times=IN_A_RECEIVE[step])
+
+    finish(house)
+
+    occurrence = _assert_delivered_once(house)
+    assert occurrence.receive_number == 2
+
+
+def test_a_worker_killed_three_times_fails_the_occurrence_as_lost(house: House) -> None:
+    for _ in range(3):
+        offers = house.dispatch(MONDAY).offers
+        while not offers:
+            offers = house.dispatch(MONDAY).offers
+        kill_receive_at(house, offers[0], "upload recorded")
+
+    finish(house)
+
+    (occurrence,) = house.history()
+    assert (occurrence.outcome, occurrence.code) == ("failed", "worker_lost")
+    assert house.messages() == []
+    assert house.schedule().failure_streak == 1
+
+
+def test_a_suspended_worker_that_wakes_after_another_took_over_changes_nothing(
+    tmp_path: Path, store_url: str, source_url: str
+) -> None:
+    # A first heartbeat so late that the suspension meets no transaction in the middle.
+    house = build_house(
+        tmp_path, store_url, source_url, settings={"QUERIES_HEARTBEAT_INTERVAL": "0.9"}
+    )
+    (offer,) = house.dispatch(MONDAY).offers
+    with hanging_receive(house, offer, "page written") as late:
+        late.send_signal(signal.SIGSTOP)
+        finish(house)
+        settled = _assert_delivered_once(house)
+        late.send_signal(signal.SIGCONT)
+        _, errors = late.communicate(timeout=20)
+
+    assert late.returncode == 1
+    assert "ReceiveLost" in errors or "UploadGone" in errors
+    assert house.occurrence(settled.key) == settled
+    _assert_delivered_once(house)
+
+
+def test_a_live_worker_that_takes_longer_than_the_silence_is_left_alone(house: House) -> None:
+    (offer,) = house.dispatch(MONDAY).offers
+    with hanging_receive(house, offer, "page written"):
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            done = house.dispatch(MONDAY)
+            assert (done.recovered, done.offers) == (0, ())
+        assert house.history()[0].receive_number == 1
+
+    finish(house)
+    _assert_delivered_once(house)
+
+
+def _assert_delivered_once(house: House) -> Occurrence:
+    (occurrence,) = house.history()
+    assert (occurrence.outcome, occurrence.slot) == ("delivered", MONDAY)
+    assert house.addressees() == ["bob@example.org", "cyd@example.org"]
+    assert {name: row.state for name, row in house.deliveries(occurrence.key).items()} == {
+        "bob": "sent",
+        "cyd": "sent",
+        "dan": "skipped",
+    }
+    assert len(house.file(occurrence.key).splitlines()) == 2_501
+    visible = [path for path in _files(house) if ".uploads" not in path.parts]
+    assert len(visible) == 1
+    return occurrence
+
+
+def _files(house: House) -> list[Path]:
+    folder = house.folder / "home" / "files"
+    return [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
