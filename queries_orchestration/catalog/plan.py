@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
 
 from queries_orchestration.store.datasets import SourceConnection, StoredDataset
@@ -78,7 +79,7 @@ def _normal(value: object) -> object:
         return sorted(value)
     if isinstance(value, datetime):
         return value.isoformat()
-    # PostgreSQL's JSONB gives 1e300 back as a whole number.
+    # PostgreSQL's JSONB gives 1e300 back as the whole number that its digits say.
     if isinstance(value, float) and value.is_integer():
-        return int(value)
+        return int(Decimal(repr(value)))
     return value
