@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -154,12 +155,18 @@ def failures_settled(backends: Backends, receive: Receive) -> Iterator[None]:
         raise
     except Exception as error:
         # The one place that meets errors nobody foresaw: the work must not hang on them.
-        log.exception("unexpected_error occurrence=%s", receive.occurrence_key)
+        # Where it happened is logged, its text is not: that can hold rows or addresses.
+        log.error(
+            "unexpected_error occurrence=%s type=%s\n%s",
+            receive.occurrence_key,
+            type(error).__name__,
+            "".join(traceback.format_tb(error.__traceback__)),
+        )
         unexpected = TransientError(
             f"An unexpected {type(error).__name__}; see the log of the run.", code=UNEXPECTED
         )
         _try_again(backends, receive, unexpected)
-        raise unexpected from error
+        raise unexpected from None
 
 
 def _try_again(backends: Backends, receive: Receive, error: TransientError) -> None:

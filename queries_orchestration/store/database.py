@@ -122,7 +122,7 @@ def _our_errors() -> Iterator[None]:
         raise StoreUnavailable(
             "The application database cannot be reached or is busy"
             f" ({_state_of(error)}). Check QUERIES_DATABASE_URL, the disk and `queries init`."
-        ) from error
+        ) from None  # driver text can hold names and values
 
 
 def _state_of(error: DBAPIError) -> str:

@@ -1,0 +1,78 @@
+"""What Dagster loads: names, schedules, tags, and what importing it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import dagster as dg
+import pytest
+
+from queries_orchestration.definitions import defs
+
+
+def test_the_definitions_load() -> None:
+    dg.Definitions.validate_loadable(defs)
+
+
+def test_jobs_schedules_and_tags_are_these() -> None:
+    repository = defs.get_repository_def()
+    jobs = {
+        job.name: (job.tags, [node.name for node in job.graph.nodes])
+        for job in repository.get_all_jobs()
+        if not job.name.startswith("__")
+    }
+    schedules = {
+        schedule.name: (
+            schedule.cron_schedule,
+            schedule.execution_timezone,
+            schedule.job_name,
+            schedule.default_status,
+        )
+        for schedule in repository.schedule_defs
+    }
+
+    assert {name: tags for name, (tags, _) in jobs.items()} == {
+        "deliver_occurrence": {"queries/lane": "delivery", "dagster/max_runtime": "1020"}
+    }
+    assert set(jobs["deliver_occurrence"][1]) == {"start", "make_file", "deliver", "settle"}
+    assert schedules == {
+        "dispatch_deliveries": (
+            "* * * * *",
+            "UTC",
+            "deliver_occurrence",
+            dg.DefaultScheduleStatus.RUNNING,
+        )
+    }
+    assert list(repository.sensor_defs) == []
+
+
+def test_no_op_has_a_retry_policy_of_dagster() -> None:
+    assert [op.name for op in _ops() if op.retry_policy is not None] == []
+
+
+def test_every_job_op_and_schedule_is_described() -> None:
+    job = defs.resolve_job_def("deliver_occurrence")
+    assert job.description
+    assert [op.name for op in _ops() if not op.description] == []
+    assert all(one.description for one in defs.get_repository_def().schedule_defs)
+
+
+@pytest.mark.parametrize(
+    "module", ["pandas", "openpyxl", "boto3", "fastapi", "starlette", "flask", "alembic", "numpy"]
+)
+def test_importing_the_definitions_does_not_load(module: str, loaded_modules: set[str]) -> None:
+    assert module not in loaded_modules
+
+
+@pytest.fixture(scope="module")
+def loaded_modules() -> set[str]:
+    """The modules that a fresh process holds after importing the definitions."""
+    code = "import sys, queries_orchestration.definitions; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def _ops() -> list[dg.OpDefinition]:
+    nodes = defs.resolve_job_def("deliver_occurrence").all_node_defs
+    return [node for node in nodes if isinstance(node, dg.OpDefinition)]
