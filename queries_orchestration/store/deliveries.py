@@ -14,7 +14,7 @@ from queries_orchestration.store.rows import every, select_records, values_of
 from queries_orchestration.store.tables import deliveries
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
     """One occurrence for one recipient, with its outcome."""
 

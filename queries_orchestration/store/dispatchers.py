@@ -28,7 +28,7 @@ DELIVERY_DISPATCHER: Final = "deliveries"
 _ADVISORY_LOCK: Final = 0x71756572  # "quer": one number of our own in the database
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
     """The last pass of a dispatcher; ``pass_ended_at`` is none while it works or if it died."""
 

@@ -13,7 +13,7 @@ from queries_orchestration.store.rows import one_or_none, select_records
 from queries_orchestration.store.tables import exports, requests
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
     """One file in the making or made; sizes are bytes, ``actor_id`` is as whom it is read."""
 

@@ -20,7 +20,7 @@ from queries_orchestration.store.rows import every, one_or_none, select_records
 from queries_orchestration.store.tables import occurrences, offers, receives
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
     """One slot of one schedule, or one run-now request; ``key`` is unique over all workspaces."""
 

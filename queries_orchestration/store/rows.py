@@ -35,7 +35,7 @@ def every(connection: Connection, record: type[Record], statement: Select[Any]) 
 
 
 def _record(record: type[Record], row: Row[Any]) -> Record:
-    return cast(Callable[..., Record], record)(*row)
+    return cast(Callable[..., Record], record)(**row._mapping)
 
 
 def values_of(record: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from queries_orchestration.store.rows import every, one_or_none, select_records,
 from queries_orchestration.store.tables import schedule_recipients, schedules
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """A source, a recurrence, an owner and options; ``lateness_limit`` is in seconds."""
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.model.ids import slot_key
-from queries_orchestration.store import dispatchers, schedules
+from queries_orchestration.store import dispatchers, schedules, tables
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
 from queries_orchestration_tests.house import MONDAY, WEEK, House
 
@@ -37,7 +37,7 @@ def test_a_slot_admitted_already_is_not_admitted_again_though_the_recurrence_wen
     with house.backends.database.transaction() as connection:
         connection.execute(
             sa.text("UPDATE schedules SET next_slot = :slot").bindparams(
-                sa.bindparam("slot", MONDAY, type_=schedules.schedules.c.next_slot.type)
+                sa.bindparam("slot", MONDAY, type_=tables.schedules.c.next_slot.type)
             )
         )
 

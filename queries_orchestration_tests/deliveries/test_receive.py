@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import Connection
 
 from queries_orchestration.deliveries.backends import Backends
 from queries_orchestration.model.errors import ReceiveLost
@@ -237,13 +239,14 @@ def test_a_late_worker_changes_nothing_once_another_receive_has_the_work(house: 
         occurrences.wait_again(connection, late, code="worker_lost", delay=0)
     assert house.deliver(MONDAY) == ["delivered"]
 
-    for write in (
+    writes: list[Callable[[Connection], None]] = [
         lambda connection: occurrences.hold(connection, late),
         lambda connection: occurrences.wait_again(connection, late, code="x", delay=0),
         lambda connection: occurrences.settle(
             connection, late, outcome="failed", code="x", message=None, at=MONDAY
         ),
-    ):
+    ]
+    for write in writes:
         with (
             pytest.raises(ReceiveLost),
             house.backends.database.transaction() as connection,
