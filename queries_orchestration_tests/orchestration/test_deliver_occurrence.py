@@ -8,6 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import sqlalchemy as sa
+from dagster_shared.serdes import serialize_value
 
 from queries_orchestration.definitions import defs
 from queries_orchestration.orchestration.run_requests import run_config_of, run_request_of, tags_of
@@ -146,7 +147,7 @@ def test_no_address_no_link_and_no_key_reaches_dagsters_events(
     _run(job_house, offer, instance)
 
     told = "".join(
-        record.event_log_entry.to_json()
+        serialize_value(record.event_log_entry)
         for record in instance.get_records_for_run(instance.get_runs()[0].run_id).records
     )
     assert len(told) > 1_000
@@ -175,7 +176,7 @@ def _run(house: House, offer: Offer, instance: dg.DagsterInstance) -> dg.Execute
 def _failure_texts(instance: dg.DagsterInstance) -> str:
     run = instance.get_runs()[0]
     return "".join(
-        record.event_log_entry.to_json()
+        serialize_value(record.event_log_entry)
         for record in instance.get_records_for_run(run.run_id).records
         if record.event_log_entry.dagster_event
         and "FAILURE" in record.event_log_entry.dagster_event.event_type_value
