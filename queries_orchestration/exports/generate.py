@@ -11,7 +11,6 @@ from queries_orchestration.exports.file_writer import FileFormat, FileOptions, o
 from queries_orchestration.exports.open_query import OpenedQuery
 from queries_orchestration.exports.pages import read_pages
 from queries_orchestration.exports.sources import interrupt, open_source, read_snapshot
-from queries_orchestration.settings import PAGE_ROWS
 from queries_orchestration.storage.interface import Storage
 from queries_orchestration.storage.multipart import MultipartWriter
 
@@ -77,7 +76,7 @@ def generate(
             read_snapshot(engine, timeout_seconds=patience.remaining()) as connection,
             patience.interrupting(lambda: interrupt(connection)),
         ):
-            for page in read_pages(connection, opened.compiled, page_rows=PAGE_ROWS):
+            for page in read_pages(connection, opened.compiled):
                 patience.check()
                 writer.write_page(page)
                 progress(writer.rows, upload.bytes_written)
