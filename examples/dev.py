@@ -94,8 +94,10 @@ def become_dagster(place: Place, port: int) -> None:
     """Replace this process by ``dagster dev``, so that it gets every signal itself."""
     # A shell that starts us in the background may have made us ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.chdir(ROOT)
-    words = ["-m", "dagster", "dev", "-w", "workspace.yaml", "-h", HOST, "-p", str(port)]
+    # At the top lies a dagster.yaml, of which Dagster would warn that it is not the one in use.
+    os.chdir(place.folder)
+    workspace = str(ROOT / "workspace.yaml")
+    words = ["-m", "dagster", "dev", "-w", workspace, "-h", HOST, "-p", str(port)]
     os.execve(sys.executable, [sys.executable, *words], place.environment())  # noqa: S606
 
 
