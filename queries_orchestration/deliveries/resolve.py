@@ -69,6 +69,10 @@ def resolve(backends: Backends, receive: Receive) -> None:
         SourceGone, SourceBroken, InvalidRuntimeValue: it cannot be run.
     """
     with backends.database.transaction() as connection:
+        # Committed first: history says as whom it was tried, also when it is refused.
+        assignment = assignment_of(connection, receive)
+        occurrences.hold(connection, receive, actor_id=assignment.actor_id)
+    with backends.database.transaction() as connection:
         assignment = assignment_of(connection, receive)
         occurrence, schedule = assignment.occurrence, assignment.schedule
         opened = open_for(connection, assignment, backends.environment)
@@ -91,7 +95,6 @@ def resolve(backends: Backends, receive: Receive) -> None:
         occurrences.hold(
             connection,
             receive,
-            actor_id=assignment.actor_id,
             export_id=export_id,
             source_changed=assignment.source.current_version != schedule.pinned_version,
         )

@@ -68,6 +68,7 @@ def test_the_owner_who_lost_access_fails_the_occurrence_and_pauses_the_schedule(
     (occurrence,) = house.history()
     schedule = house.schedule()
     assert (occurrence.outcome, occurrence.code) == ("failed", "access_lost")
+    assert occurrence.actor_id == schedule.owner_id
     assert (schedule.state, schedule.pause_code) == ("paused", "access_lost")
     assert (schedule.next_slot, schedule.failure_streak) == (None, 1)
     assert house.messages() == []
