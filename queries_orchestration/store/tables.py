@@ -384,6 +384,22 @@ deliveries = Table(
     CheckConstraint("state NOT IN ('skipped', 'refused') OR code IS NOT NULL", name="code"),
 )
 
+downloads = Table(
+    "downloads",
+    metadata,
+    _id("workspace_id"),
+    _id(),
+    _id("export_id"),
+    # Who fetched it: the requester or a schedule authority, or a recipient by a personal link.
+    _id("person_id"),
+    Column("occurrence_key", String(63)),  # of a personal link
+    Column("downloaded_at", Instant, nullable=False),
+    PrimaryKeyConstraint("workspace_id", "id"),
+    _within("exports", "export_id"),
+    _within("people", "person_id"),
+    _within("occurrences", "occurrence_key", target="key"),
+)
+
 dispatcher_heartbeats = Table(
     "dispatcher_heartbeats",
     metadata,

@@ -440,6 +440,31 @@ def upgrade() -> None:
         sa.UniqueConstraint("link_token_id", name=op.f("uq_deliveries_link_token_id")),
     )
     op.create_table(
+        "downloads",
+        sa.Column("workspace_id", sa.String(length=26), nullable=False),
+        sa.Column("id", sa.String(length=26), nullable=False),
+        sa.Column("export_id", sa.String(length=26), nullable=False),
+        sa.Column("person_id", sa.String(length=26), nullable=False),
+        sa.Column("occurrence_key", sa.String(length=63), nullable=True),
+        sa.Column("downloaded_at", Instant(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["workspace_id", "export_id"],
+            ["exports.workspace_id", "exports.id"],
+            name=op.f("fk_downloads_workspace_id_export_id"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["workspace_id", "occurrence_key"],
+            ["occurrences.workspace_id", "occurrences.key"],
+            name=op.f("fk_downloads_workspace_id_occurrence_key"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["workspace_id", "person_id"],
+            ["people.workspace_id", "people.id"],
+            name=op.f("fk_downloads_workspace_id_person_id"),
+        ),
+        sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_downloads")),
+    )
+    op.create_table(
         "offers",
         sa.Column("workspace_id", sa.String(length=26), nullable=False),
         sa.Column("occurrence_key", sa.String(length=63), nullable=False),
@@ -487,6 +512,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_table("receives")
     op.drop_table("offers")
+    op.drop_table("downloads")
     op.drop_table("deliveries")
     op.drop_table("schedule_recipients")
     op.drop_table("requests")
