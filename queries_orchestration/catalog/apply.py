@@ -11,6 +11,7 @@ from queries_orchestration.catalog.changes import CatalogChanges, changes_of
 from queries_orchestration.catalog.check import plan_workspace
 from queries_orchestration.catalog.documents import read_declared
 from queries_orchestration.catalog.plan import Planned, Row, ScheduleRows, WorkspacePlan
+from queries_orchestration.catalog.prune import PrunedRow, prune as prune_rows
 from queries_orchestration.catalog.shape import Shape
 from queries_orchestration.catalog.yaml_file import Node, read_yaml
 from queries_orchestration.model.clock import Clock
@@ -26,17 +27,23 @@ def apply_catalog(
     *,
     clock: Clock,
     environment: Mapping[str, str],
+    prune: bool = False,
+    take_over: bool = False,
 ) -> CatalogChanges:
-    """Make the rows of the catalog as the files say; rows that the files lack stay as they are.
+    """Make the rows of the catalog as the files say.
 
     Args:
         database: the application database.
         files: YAML files in the form that ``docs/catalog.md`` describes.
         clock: new rows are created at its time, and first slots come after it.
         environment: only asked which variables of connections are set.
+        prune: of the workspaces in the files, take away the rows that the files lack and that a
+            file wrote last; without it they stay.
+        take_over: change, and with ``prune`` take away, also rows that somebody else wrote last.
 
     Raises:
-        InvalidCatalog: with every fault and its line; nothing was written.
+        InvalidCatalog: with every fault and its line; nothing was written. To change a row that
+            somebody else wrote last is a fault, too, without ``take_over``.
         StoreUnavailable: the database cannot be reached or is busy.
     """
     shape = Shape()
@@ -49,19 +56,29 @@ def apply_catalog(
     now = clock()
     with database.transaction() as connection:
         lock_catalog(connection)
-        plans = [plan_workspace(connection, workspace, shape, now) for workspace in declared]
+        plans = [
+            plan_workspace(connection, workspace, shape, now, prune=prune, take_over=take_over)
+            for workspace in declared
+        ]
         if shape.faults:
             unique = dict.fromkeys(shape.faults)
             raise InvalidCatalog(sorted(unique, key=lambda fault: (fault.file, fault.line)))
         for plan in plans:
             _write(connection, plan)
+        pruned = [row for plan in plans for row in _prune(connection, plan)]
     unset = (
         row.after.url_variable
         for plan in plans
         for row in plan.connections
         if not environment.get(row.after.url_variable)
     )
-    return changes_of(plans, unset)
+    return changes_of(plans, pruned, unset)
+
+
+def _prune(connection: Connection, plan: WorkspacePlan) -> list[PrunedRow]:
+    if plan.surplus is None:
+        return []
+    return prune_rows(connection, plan.workspace.after, plan.surplus)
 
 
 def _write(connection: Connection, plan: WorkspacePlan) -> None:

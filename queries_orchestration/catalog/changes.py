@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from queries_orchestration.catalog.plan import Outcome, Planned, Row, WorkspacePlan
+from queries_orchestration.catalog.prune import PrunedRow
+
+_KINDS: Final = ("workspaces", "people", "connections", "datasets", "queries", "schedules")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindChanges:
-    """The names of one kind of rows; those within a workspace are ``workspace/name``."""
+    """The names of one kind of rows in the files; within a workspace ``workspace/name``."""
 
     created: tuple[str, ...]
     changed: tuple[str, ...]
@@ -28,7 +32,7 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogChanges:
-    """What one apply did to each kind of row.
+    """What one apply did to each kind of row; ``pruned`` are rows that the files lack.
 
     ``unset_variables`` are those of the connections in the files that this process lacks: the
     workers need them.
@@ -40,6 +44,7 @@ class CatalogChanges:
     datasets: KindChanges
     queries: KindChanges
     schedules: KindChanges
+    pruned: tuple[PrunedRow, ...]
     new_versions: tuple[NewVersion, ...]
     unset_variables: tuple[str, ...]
 
@@ -50,15 +55,18 @@ class CatalogChanges:
     def lines(self) -> list[str]:
         """Return the changes for a person to read."""
         lines: list[str] = []
-        for kind in ("workspaces", "people", "connections", "datasets", "queries", "schedules"):
-            changes: KindChanges = getattr(self, kind)
-            counts = [
-                f"{len(names)} {outcome}" for outcome, names in asdict(changes).items() if names
-            ]
+        for kind in _KINDS:
+            outcomes: dict[str, tuple[str, ...]] = asdict(getattr(self, kind))
+            rows = [(outcome, name) for outcome, names in outcomes.items() for name in names]
+            rows += [(row.outcome, row.name) for row in self.pruned if row.kind == kind]
+            counts = Counter(outcome for outcome, _ in rows)
             if counts:
-                lines.append(f"{kind}: {', '.join(counts)}")
-            lines += [f"  created {name}" for name in changes.created]
-            lines += [f"  changed {name}" for name in changes.changed]
+                listed = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+                lines.append(f"{kind}: {listed}")
+            for outcome, name in rows:
+                why = ": something refers to it" if outcome == "kept" else ""
+                if outcome != "unchanged":
+                    lines.append(f"  {outcome} {name}{why}")
         lines += [f"{new.query} has the new version {new.version}" for new in self.new_versions]
         lines += [
             f"{variable} is not set here: the workers need it" for variable in self.unset_variables
@@ -66,8 +74,10 @@ class CatalogChanges:
         return lines
 
 
-def changes_of(plans: Sequence[WorkspacePlan], unset_variables: Iterable[str]) -> CatalogChanges:
-    """Tell what writing the plans does."""
+def changes_of(
+    plans: Sequence[WorkspacePlan], pruned: Iterable[PrunedRow], unset_variables: Iterable[str]
+) -> CatalogChanges:
+    """Tell what writing the plans does, and what prune did."""
     return CatalogChanges(
         workspaces=_named((plan.workspace.after.name, plan.workspace.outcome) for plan in plans),
         people=_kind((plan, plan.people) for plan in plans),
@@ -75,6 +85,7 @@ def changes_of(plans: Sequence[WorkspacePlan], unset_variables: Iterable[str]) -
         datasets=_kind((plan, plan.datasets) for plan in plans),
         queries=_kind((plan, plan.queries) for plan in plans),
         schedules=_kind((plan, plan.schedules) for plan in plans),
+        pruned=tuple(pruned),
         new_versions=tuple(version for plan in plans for version in _new_versions(plan)),
         unset_variables=tuple(sorted(set(unset_variables))),
     )

@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from queries_orchestration.catalog.check_schedules import ScheduleCheck
+from queries_orchestration.catalog.conflicts import refuse_conflicts
 from queries_orchestration.catalog.declared import (
     DeclaredConnection,
     DeclaredDataset,
@@ -20,6 +21,7 @@ from queries_orchestration.catalog.names import Names
 from queries_orchestration.catalog.openings import Openings, OpenQuery
 from queries_orchestration.catalog.piecewise import parse_piecewise
 from queries_orchestration.catalog.plan import Planned, WorkspacePlan, same
+from queries_orchestration.catalog.prune import surplus_of
 from queries_orchestration.catalog.shape import Shape
 from queries_orchestration.model.datasets import parse_dataset
 from queries_orchestration.model.errors import Refused
@@ -36,7 +38,13 @@ _DATASET_KEYS: Final = frozenset({"relation", "fields", "key", "access"})
 
 
 def plan_workspace(
-    connection: Connection, declared: DeclaredWorkspace, shape: Shape, now: datetime
+    connection: Connection,
+    declared: DeclaredWorkspace,
+    shape: Shape,
+    now: datetime,
+    *,
+    prune: bool,
+    take_over: bool,
 ) -> WorkspacePlan:
     """Return the rows that the files make; without meaning if ``shape`` has faults after it.
 
@@ -45,8 +53,16 @@ def plan_workspace(
         declared: what the files say.
         shape: takes the faults.
         now: the present instant; new rows are created then, and slots are those after it.
+        prune: find the rows that the files lack, and allow no reference to them.
+        take_over: allow changes of rows that somebody else wrote last.
     """
-    plan = WorkspacePlan(workspace=_plan_workspace_row(connection, declared, shape))
+    workspace = Planned(*_workspace_rows(connection, declared, shape), take_over)
+    plan = WorkspacePlan(
+        workspace=workspace,
+        surplus=surplus_of(connection, workspace.after.id, declared, take_over=take_over)
+        if prune
+        else None,
+    )
     check = _WorkspaceCheck(connection, declared, shape, now, plan)
     for person in declared.people.values():
         check.person(person)
@@ -69,13 +85,15 @@ def plan_workspace(
         before = schedule_check.stored(connection, stored.get(schedule.name))
         after = schedule_check.after(schedule, before)
         if after is not None:
-            plan.schedules.append(Planned(before, after))
+            plan.schedules.append(Planned(before, after, take_over))
+    if not take_over:
+        refuse_conflicts(plan, declared, shape)
     return plan
 
 
-def _plan_workspace_row(
+def _workspace_rows(
     connection: Connection, declared: DeclaredWorkspace, shape: Shape
-) -> Planned[Workspace]:
+) -> tuple[Workspace | None, Workspace]:
     before = workspaces.by_name(connection, declared.name)
     if before is None:
         for key in ("title", "time_zone"):
@@ -89,7 +107,7 @@ def _plan_workspace_row(
         time_zone=declared.time_zone or (before.time_zone if before else "UTC"),
         written_by=BY_FILE,
     )
-    return Planned(before, after)
+    return before, after
 
 
 class _WorkspaceCheck:
@@ -105,9 +123,14 @@ class _WorkspaceCheck:
         self._shape = shape
         self._now = now
         self._plan = plan
+        self._take_over = plan.workspace.take_over
         self.workspace_id = plan.workspace.after.id
+        surplus = plan.surplus
         self.people = Names(
-            "person", people.listing(connection, self.workspace_id), declared.people
+            "person",
+            people.listing(connection, self.workspace_id),
+            declared.people,
+            pruned={person.name for person in surplus.people} if surplus else (),
         )
         self._connections = Names(
             "connection",
@@ -118,7 +141,10 @@ class _WorkspaceCheck:
             "dataset", datasets.listing(connection, self.workspace_id), declared.datasets
         )
         self.sources = Names(
-            "query", sources.listing(connection, self.workspace_id), declared.queries
+            "query",
+            sources.listing(connection, self.workspace_id),
+            declared.queries,
+            pruned={query.name for query in surplus.queries} if surplus else (),
         )
         self.openings = Openings(connection, self.workspace_id)
 
@@ -137,7 +163,7 @@ class _WorkspaceCheck:
             written_by=BY_FILE,
         )
         self.people.declare(after)
-        self._plan.people.append(Planned(before, after))
+        self._plan.people.append(Planned(before, after, self._take_over))
 
     def connection(self, declared: DeclaredConnection) -> None:
         if declared.faulty:
@@ -152,7 +178,7 @@ class _WorkspaceCheck:
             written_by=BY_FILE,
         )
         self._connections.declare(after)
-        self._plan.connections.append(Planned(before, after))
+        self._plan.connections.append(Planned(before, after, self._take_over))
 
     def dataset(self, declared: DeclaredDataset) -> None:
         what = f"the dataset `{declared.name}`"
@@ -188,7 +214,7 @@ class _WorkspaceCheck:
         )
         self._datasets.declare(after)
         self.openings.take_dataset(after.id, dataset)
-        self._plan.datasets.append(Planned(before, after))
+        self._plan.datasets.append(Planned(before, after, self._take_over))
 
     def query(self, declared: DeclaredQuery) -> None:
         what = f"the query `{declared.name}`"
@@ -215,7 +241,7 @@ class _WorkspaceCheck:
         )
         self.sources.declare(after)
         self.openings.take_query(after.id, version.version, opened)
-        self._plan.queries.append(Planned(before, after))
+        self._plan.queries.append(Planned(before, after, self._take_over))
         if before is None or version.version > before.current_version:
             self._plan.versions.append(version)
 

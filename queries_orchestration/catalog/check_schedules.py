@@ -76,11 +76,14 @@ class ScheduleCheck:
             lateness_limit=declared.lateness_limit,
         )
         recurs_anew = (base.cron, base.time_zone) != (schedule.cron, schedule.time_zone)
-        if schedule.state == "active" and recurs_anew:
+        if schedule.state == "ended" or (schedule.state == "active" and recurs_anew):
             slot = next_slot(recurrence, self.now)
-            if slot is None:
+            if slot is not None:
+                # One that had ended begins without failures.
+                streak = 0 if schedule.state == "ended" else schedule.failure_streak
+                schedule = replace(schedule, state="active", next_slot=slot, failure_streak=streak)
+            elif recurs_anew:
                 self.shape.fault(declared.node("cron"), f"{what}: its recurrence never comes again")
-            schedule = replace(schedule, next_slot=slot)
         return ScheduleRows(schedule, tuple(person.id for person in recipients))
 
     def _new(self, name: str, source: Source, owner: Person) -> Schedule:
@@ -172,7 +175,10 @@ class ScheduleCheck:
                 )
             return
         if version != source.current_version:
-            what += f" (it runs version {version} of its query; {source.current_version} is newest)"
+            what += (
+                f" (it runs version {version} of its query; once {source.current_version} is"
+                " applied, `queries schedules repin` moves it there)"
+            )
         values = self._values(declared, what, source, opened)
         if owner is None or not owner.active:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from queries_orchestration.catalog.shape import NAME, Shape, suggestion
@@ -18,10 +18,20 @@ Row = TypeVar("Row", bound=_Named)
 
 
 class Names(Generic[Row]):
-    """The rows of one kind by name; ``kind`` names one of them for a person."""
+    """The rows of one kind by name; ``kind`` names one of them for a person.
 
-    def __init__(self, kind: str, stored: Iterable[Row], declared: Mapping[str, object]) -> None:
+    Nothing may refer to those of the names ``pruned``.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        stored: Iterable[Row],
+        declared: Mapping[str, object],
+        pruned: Collection[str] = (),
+    ) -> None:
         self._kind = kind
+        self._pruned = pruned
         self._stored = {row.name: row for row in stored}
         self._rows: dict[str, Row | None] = {**self._stored, **dict.fromkeys(declared)}
 
@@ -36,8 +46,8 @@ class Names(Generic[Row]):
     def find(self, name: str, at: Node, what: str, shape: Shape) -> Row | None:
         """Return the row that ``what`` refers to.
 
-        None is either a name that nothing has, then a fault is kept, or a definition that has
-        faults of its own.
+        None is either a name that nothing has or that is pruned, then a fault is kept, or a
+        definition that has faults of its own.
         """
         if not name:
             return None
@@ -45,5 +55,12 @@ class Names(Generic[Row]):
             # An address in the place of a name is not repeated.
             known = suggestion(name, self._rows) if NAME.fullmatch(name) else ""
             shape.fault(at, f"{what}: there is no {self._kind} {shown(name)}{known}")
+            return None
+        if name in self._pruned:
+            shape.fault(
+                at,
+                f"{what}: --prune takes the {self._kind} `{name}` away, as no file defines it:"
+                " define it, or do not refer to it",
+            )
             return None
         return self._rows[name]

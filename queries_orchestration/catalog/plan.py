@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
 
+from queries_orchestration.catalog.prune import Surplus
 from queries_orchestration.store.datasets import SourceConnection, StoredDataset
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.schedules import Schedule
@@ -29,36 +30,60 @@ class ScheduleRows:
         """Return the schedule's name."""
         return self.schedule.name
 
+    @property
+    def written_by(self) -> str:
+        """Return who wrote the schedule last."""
+        return self.schedule.written_by
+
 
 Row = TypeVar("Row", Workspace, Person, SourceConnection, StoredDataset, Source, ScheduleRows)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned(Generic[Row]):
-    """One row, before and after."""
+    """One row, before and after.
+
+    What the file says the same stays whose it was, unless the file is to ``take_over``.
+    """
 
     before: Row | None
     after: Row
+    take_over: bool
 
     @property
     def outcome(self) -> Outcome:
         """Return what will happen to the row."""
         if self.before is None:
             return "created"
-        return "unchanged" if same(asdict(self.before), asdict(self.after)) else "changed"
+        if self.take_over and self.before.written_by != self.after.written_by:
+            return "changed"
+        alike = same(content_of(self.before), content_of(self.after))
+        return "unchanged" if alike else "changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspacePlan:
-    """All that will be written into one workspace."""
+    """All that will be written into one workspace; without ``surplus`` nothing is pruned."""
 
     workspace: Planned[Workspace]
+    surplus: Surplus | None = None
     people: list[Planned[Person]] = field(default_factory=list)
     connections: list[Planned[SourceConnection]] = field(default_factory=list)
     datasets: list[Planned[StoredDataset]] = field(default_factory=list)
     queries: list[Planned[Source]] = field(default_factory=list)
     versions: list[SourceVersion] = field(default_factory=list)
     schedules: list[Planned[ScheduleRows]] = field(default_factory=list)
+
+
+def content_of(row: Any) -> dict[str, Any]:
+    """Return the columns of a row, of a schedule with its recipients, without who wrote it."""
+    columns = (
+        asdict(row.schedule) | {"recipients": row.recipients}
+        if isinstance(row, ScheduleRows)
+        else asdict(row)
+    )
+    del columns["written_by"]
+    return columns
 
 
 def same(one: dict[str, Any], other: dict[str, Any]) -> bool:

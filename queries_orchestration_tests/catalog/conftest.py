@@ -23,12 +23,21 @@ def database(store_url: str) -> Database:
 def apply(database: Database, tmp_path: Path) -> Apply:
     """Applies texts as files ``1.yaml``, ``2.yaml`` …"""
 
-    def apply_texts(*texts: str, now: datetime = NOW) -> CatalogChanges:
+    def apply_texts(
+        *texts: str, now: datetime = NOW, prune: bool = False, take_over: bool = False
+    ) -> CatalogChanges:
         files = []
         for number, text in enumerate(texts, start=1):
             files.append(tmp_path / f"{number}.yaml")
             files[-1].write_text(text)
-        return apply_catalog(database, files, clock=lambda: now, environment={})
+        return apply_catalog(
+            database,
+            files,
+            clock=lambda: now,
+            environment={},
+            prune=prune,
+            take_over=take_over,
+        )
 
     return apply_texts
 
@@ -37,9 +46,9 @@ def apply(database: Database, tmp_path: Path) -> Apply:
 def faults_of(apply: Apply) -> Refuse:
     """Applies texts that must be refused, and returns the faults."""
 
-    def refused(*texts: str) -> list[CatalogFault]:
+    def refused(*texts: str, prune: bool = False) -> list[CatalogFault]:
         with pytest.raises(InvalidCatalog) as refusal:
-            apply(*texts)
+            apply(*texts, prune=prune)
         return list(refusal.value.faults)
 
     return refused

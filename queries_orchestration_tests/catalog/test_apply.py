@@ -11,10 +11,8 @@ from pathlib import Path
 
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.catalog.changes import CatalogChanges
-from queries_orchestration.model.ids import new_id
 from queries_orchestration.store import datasets, people, schedules
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.people import Person
 from queries_orchestration_tests.catalog.acme import (
     GOOD,
     LATER,
@@ -226,32 +224,6 @@ def test_one_fault_keeps_all_of_it_from_being_written(
     assert query_of(database).current_version == 1
 
 
-def test_rows_of_somebody_else_become_rows_of_the_file(apply: Apply, database: Database) -> None:
-    apply("workspace: {name: acme, title: Acme Ltd, time_zone: Europe/Berlin}\n")
-    bob = Person(
-        workspace_id=workspace_of(database).id,
-        id=new_id(),
-        name="bob",
-        title="Robert",
-        address=None,
-        roles=frozenset(),
-        active=True,
-    )
-    with database.transaction() as connection:
-        people.insert(connection, bob)
-    changes = apply(GOOD)
-    assert changes.people.changed == ("acme/bob",)
-    with database.read() as connection:
-        stored = people.by_name(connection, bob.workspace_id, "bob")
-    assert stored == replace(
-        bob,
-        title="Bob Reader",
-        address="bob@example.org",
-        roles=frozenset({"reader"}),
-        written_by="file",
-    )
-
-
 def test_applies_at_the_same_time_leave_one_catalog(database: Database, tmp_path: Path) -> None:
     file = tmp_path / "catalog.yaml"
     file.write_text(GOOD)
@@ -285,3 +257,14 @@ def test_the_example_of_the_documentation_is_a_catalog(apply: Apply, database: D
     assert apply(example).schedules.created == ("acme/morning",)
     assert touched(apply(example)) == {}
     assert schedule_of(database).lateness_limit == 7200
+
+
+def test_the_examples_of_the_page_on_queries_fit_a_catalog(apply: Apply) -> None:
+    document = Path(__file__).parents[2] / "docs" / "queries.md"
+    examples = re.findall(r"```yaml\n(.*?)```", document.read_text(), flags=re.DOTALL)
+    workspace = GOOD[: GOOD.index("datasets:")].replace("  bob:", "  rosa:")
+    changes = apply(workspace + "".join(examples))
+    assert (changes.datasets.created, changes.queries.created) == (
+        ("acme/flights",),
+        ("acme/revenue",),
+    )

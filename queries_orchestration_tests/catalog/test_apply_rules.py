@@ -126,7 +126,10 @@ def test_values_are_checked_against_the_version_that_the_schedule_runs(
             ("{since: 2027-01-01}", "{begin: 2027-01-01}"),
         )
     )
-    assert "(it runs version 1 of its query; 2 is newest)" in fault.message
+    assert (
+        "(it runs version 1 of its query; once 2 is applied, `queries schedules repin` moves it"
+        " there)" in fault.message
+    )
     assert "no parameter `begin`" in fault.message
 
 

@@ -1,0 +1,153 @@
+"""``--prune``: take away the rows that the files lack, as far as history and others allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, TypeVar
+
+from sqlalchemy import Connection
+
+from queries_orchestration.catalog.declared import DeclaredWorkspace
+from queries_orchestration.store import datasets, people, schedules, sources
+from queries_orchestration.store.datasets import SourceConnection, StoredDataset
+from queries_orchestration.store.people import Person
+from queries_orchestration.store.removal import remove
+from queries_orchestration.store.schedules import Schedule
+from queries_orchestration.store.sources import Source
+from queries_orchestration.store.workspaces import Workspace
+
+PruneOutcome = Literal["removed", "ended", "archived", "deactivated", "kept"]
+
+
+class _CatalogRow(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def written_by(self) -> str: ...
+
+
+_Row = TypeVar("_Row", bound=_CatalogRow)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surplus:
+    """The rows of one workspace that the files lack and that prune may take away."""
+
+    people: list[Person]
+    connections: list[SourceConnection]
+    datasets: list[StoredDataset]
+    queries: list[Source]
+    schedules: list[Schedule]
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedRow:
+    """What prune did with one row, ``workspace/name``; ``kind`` is a section of the files."""
+
+    kind: str
+    name: str
+    outcome: PruneOutcome
+
+
+def surplus_of(
+    connection: Connection, workspace_id: str, declared: DeclaredWorkspace, *, take_over: bool
+) -> Surplus:
+    """Return what prune may take away; rows that somebody else wrote only with ``take_over``."""
+
+    def lacking(rows: Iterable[_Row], names: Mapping[str, object]) -> list[_Row]:
+        return [
+            row for row in rows if row.name not in names and (take_over or row.written_by == "file")
+        ]
+
+    stored_sources = sources.listing(connection, workspace_id)
+    return Surplus(
+        people=lacking(people.listing(connection, workspace_id), declared.people),
+        connections=lacking(
+            datasets.connections_listing(connection, workspace_id), declared.connections
+        ),
+        datasets=lacking(datasets.listing(connection, workspace_id), declared.datasets),
+        # Files hold no reports: those are never lacking.
+        queries=lacking(
+            (source for source in stored_sources if source.kind == "query"), declared.queries
+        ),
+        schedules=lacking(schedules.listing(connection, workspace_id), declared.schedules),
+    )
+
+
+def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> list[PrunedRow]:
+    """Take the rows away, those that refer before those that are referred to.
+
+    What something refers to stays: schedules ended, queries archived, people deactivated,
+    datasets and connections as they are. A row that had come to that before is not returned.
+    """
+    pruned: list[PrunedRow] = []
+
+    def record(kind: str, name: str, outcome: PruneOutcome | None) -> None:
+        if outcome is not None:
+            pruned.append(PrunedRow(kind, f"{workspace.name}/{name}", outcome))
+
+    for schedule in surplus.schedules:
+        record("schedules", schedule.name, _prune_schedule(connection, schedule))
+    for query in surplus.queries:
+        record("queries", query.name, _prune_query(connection, query))
+    for dataset in surplus.datasets:
+        record("datasets", dataset.name, "removed" if remove(connection, dataset) else "kept")
+    for source in surplus.connections:
+        record("connections", source.name, "removed" if remove(connection, source) else "kept")
+    in_access_rules = _people_in_access_rules(connection, workspace.id)
+    for person in surplus.people:
+        referred_to = person.name in in_access_rules
+        record("people", person.name, _prune_person(connection, person, referred_to=referred_to))
+    return pruned
+
+
+def _prune_schedule(connection: Connection, schedule: Schedule) -> PruneOutcome | None:
+    if remove(connection, schedule):
+        return "removed"
+    if schedule.state == "ended":
+        return None
+    ended = replace(
+        schedule,
+        state="ended",
+        next_slot=None,
+        pause_code=None,
+        pause_reason=None,
+        paused_at=None,
+        written_by="file",
+    )
+    schedules.change(connection, ended)
+    return "ended"
+
+
+def _prune_query(connection: Connection, query: Source) -> PruneOutcome | None:
+    if remove(connection, query):
+        return "removed"
+    if query.archived:
+        return None
+    sources.change(connection, replace(query, archived=True, written_by="file"))
+    return "archived"
+
+
+def _prune_person(
+    connection: Connection, person: Person, *, referred_to: bool
+) -> PruneOutcome | None:
+    if not referred_to and remove(connection, person):
+        return "removed"
+    if not person.active:
+        return None
+    people.change(connection, replace(person, active=False, written_by="file"))
+    return "deactivated"
+
+
+def _people_in_access_rules(connection: Connection, workspace_id: str) -> frozenset[str]:
+    """Return the names in the access rules, which no foreign key knows.
+
+    Somebody new of the same name would have the access of the one who was removed.
+    """
+    return frozenset(
+        name
+        for dataset in datasets.listing(connection, workspace_id)
+        for rule in dataset.definition.get("access", [])
+        for name in rule.get("who", {}).get("people", [])
+    )

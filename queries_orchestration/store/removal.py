@@ -1,0 +1,60 @@
+"""Remove a row of the catalog unless something refers to it: the foreign keys decide."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Column, Connection, Table, delete
+from sqlalchemy.exc import IntegrityError
+
+from queries_orchestration.store.datasets import SourceConnection, StoredDataset
+from queries_orchestration.store.people import Person
+from queries_orchestration.store.schedules import Schedule
+from queries_orchestration.store.sources import Source
+from queries_orchestration.store.tables import (
+    connections,
+    datasets,
+    people,
+    schedule_recipients,
+    schedules,
+    source_versions,
+    sources,
+)
+
+Removable = Person | SourceConnection | StoredDataset | Source | Schedule
+
+_TABLES: Final[dict[type[Removable], Table]] = {
+    Person: people,
+    SourceConnection: connections,
+    StoredDataset: datasets,
+    Source: sources,
+    Schedule: schedules,
+}
+# What belongs to a row goes with it: the recipients of a schedule, the versions of a source.
+_PARTS: Final[dict[type[Removable], tuple[Table, Column[str]]]] = {
+    Source: (source_versions, source_versions.c.source_id),
+    Schedule: (schedule_recipients, schedule_recipients.c.schedule_id),
+}
+
+
+def remove(connection: Connection, row: Removable) -> bool:
+    """Delete the row and its parts; False, and nothing is deleted, if something refers to it.
+
+    Asking the database to try is safe against whoever refers to the row at the same time.
+    """
+    table = _TABLES[type(row)]
+    try:
+        with connection.begin_nested():
+            if type(row) in _PARTS:
+                parts, belongs_to = _PARTS[type(row)]
+                connection.execute(
+                    delete(parts).where(
+                        parts.c.workspace_id == row.workspace_id, belongs_to == row.id
+                    )
+                )
+            connection.execute(
+                delete(table).where(table.c.workspace_id == row.workspace_id, table.c.id == row.id)
+            )
+    except IntegrityError:
+        return False
+    return True
