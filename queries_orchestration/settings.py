@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
 
 from queries_orchestration.model.errors import InvalidSettings
 
@@ -21,7 +25,11 @@ LANE_WIDTHS: Final[Mapping[str, int]] = {DELIVERY_LANE: 3, EXPORT_LANE: 2, REPOR
 """Runs at once per lane; ``dagster.yaml`` states the same numbers."""
 
 MAX_RECEIVES: Final = 3
-PAGE_ROWS: Final = 1_000
+
+PREFIX: Final = "QUERIES_"
+LONGEST_SECONDS: Final = 7 * 24 * 3600
+SMALLEST_PART_BYTES: Final = 5 * 1024 * 1024
+"""What S3 wants of every part but the last."""
 
 
 def _setting(variable: str, meaning: str, default: object) -> Any:
@@ -39,8 +47,9 @@ class Settings:
     )
     database_url: str = _setting(
         "QUERIES_DATABASE_URL",
-        "Application database: `sqlite:///…` or `postgresql+psycopg2://…`;"
-        " empty: SQLite in `QUERIES_HOME`",
+        "Application database: `sqlite:////folder/queries.db` or"
+        " `postgresql+psycopg2://user:password@host/database`;"
+        " empty: `queries.db` in `QUERIES_HOME`",
         "",
     )
     storage_url: str = _setting(
@@ -125,26 +134,41 @@ class Settings:
 
 
 def load_settings(environment: Mapping[str, str]) -> Settings:
-    """Read the settings from ``environment``.
+    """Read the settings from ``environment``; a variable that is empty counts as not set.
 
     Raises:
         InvalidSettings: a variable cannot be read, or an unknown ``QUERIES_…`` is not a setting
             (connection URLs of the catalog are named freely and may not begin so).
     """
-    values: dict[str, object] = {}
+    _refuse_unknown(environment)
+    values: dict[str, Any] = {item.name: item.default for item in fields(Settings)}
     for item in fields(Settings):
         variable = item.metadata["variable"]
         text = environment.get(variable, "").strip()
         if text:
             values[item.name] = _read(variable, text, item.default)
-    home = Path(str(values.get("home", Settings.__dataclass_fields__["home"].default))).resolve()
-    values["home"] = home
-    values.setdefault("database_url", f"sqlite:///{home / 'queries.db'}")
-    values.setdefault("storage_url", (home / "files").as_uri())
-    values.setdefault("communications_url", f"mailbox://{quote(str(home / 'mailbox'))}")
-    settings = Settings(**values)  # type: ignore[arg-type]
+    home = values["home"] = values["home"].resolve()
+    values["database_url"] = values["database_url"] or _sqlite_url(home / "queries.db")
+    values["storage_url"] = values["storage_url"] or (home / "files").as_uri()
+    values["communications_url"] = (
+        values["communications_url"] or f"mailbox://{quote(str(home / 'mailbox'))}"
+    )
+    settings = Settings(**values)
     _check(settings)
     return settings
+
+
+def _refuse_unknown(environment: Mapping[str, str]) -> None:
+    """Refuse a variable that looks like a setting and is none: a typo would pass in silence."""
+    # Compared without the prefix, in which all are alike.
+    known = [item.metadata["variable"].removeprefix(PREFIX) for item in fields(Settings)]
+    for variable in sorted(environment):
+        name = variable.removeprefix(PREFIX)
+        if name == variable or name in known or not environment[variable]:
+            continue
+        close = get_close_matches(name.upper(), known, n=1)
+        advice = f"Did you mean {PREFIX}{close[0]}?" if close else "docs/settings.md lists all."
+        raise InvalidSettings(f"{variable} is not a setting. {advice}")
 
 
 def _read(variable: str, text: str, default: object) -> object:
@@ -152,29 +176,66 @@ def _read(variable: str, text: str, default: object) -> object:
         if text in ("0", "1"):
             return text == "1"
         raise InvalidSettings(f"{variable} must be 0 or 1.")
-    try:
-        if isinstance(default, int):
-            return int(text)
-        if isinstance(default, float):
-            return float(text)
-    except ValueError as error:
-        raise InvalidSettings(f"{variable} must be a number.") from error
+    if isinstance(default, int | float):
+        kind = type(default)
+        try:
+            return kind(text)
+        except ValueError:
+            wanted = "a number" if kind is float else "a whole number"
+            raise InvalidSettings(f"{variable} must be {wanted}.") from None
     return Path(text) if isinstance(default, Path) else text
 
 
+def _sqlite_url(file: Path) -> str:
+    # Made by SQLAlchemy, since a folder's name may hold characters that mean something in a URL.
+    return URL.create("sqlite", database=str(file)).render_as_string()
+
+
 def _check(settings: Settings) -> None:
-    url = settings.database_url
-    if not url.startswith(("sqlite:///", "postgresql+psycopg2://")):
-        raise InvalidSettings(
-            "QUERIES_DATABASE_URL must begin with sqlite:/// or postgresql+psycopg2:// ."
-        )
-    if urlsplit(settings.public_url).scheme not in ("http", "https"):
-        raise InvalidSettings("QUERIES_PUBLIC_URL must begin with http:// or https:// .")
+    _check_database_url(settings.database_url)
+    _check_public_url(settings.public_url)
     for item in fields(settings):
         value = getattr(settings, item.name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and not value > 0:
-            raise InvalidSettings(f"{item.metadata['variable']} must be greater than 0.")
+        # Written so that `nan`, which is neither smaller nor larger, is refused too.
+        if isinstance(value, float) and not 0 < value <= LONGEST_SECONDS:
+            raise InvalidSettings(
+                f"{item.metadata['variable']} must be greater than 0 and at most"
+                f" {LONGEST_SECONDS} seconds."
+            )
     if settings.heartbeat_silence <= settings.heartbeat_interval:
         raise InvalidSettings(
             "QUERIES_HEARTBEAT_SILENCE must be longer than QUERIES_HEARTBEAT_INTERVAL."
         )
+    if settings.part_bytes < SMALLEST_PART_BYTES:
+        raise InvalidSettings(f"QUERIES_PART_BYTES must be at least {SMALLEST_PART_BYTES}.")
+
+
+def _check_database_url(url: str) -> None:
+    # The value is not shown: it holds a password.
+    wanted = (
+        "sqlite:////folder/queries.db, with an absolute path, or"
+        " postgresql+psycopg2://user:password@host/database"
+    )
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise InvalidSettings(
+            f"QUERIES_DATABASE_URL is not a URL of a database. Write it as {wanted}."
+        ) from None
+    file = Path(parsed.database or "")
+    is_file = parsed.drivername == "sqlite" and parsed.host is None and file.is_absolute()
+    if not is_file and parsed.drivername != "postgresql+psycopg2":
+        raise InvalidSettings(
+            f"QUERIES_DATABASE_URL names no database that can be used here. Write it as {wanted}."
+        )
+
+
+def _check_public_url(url: str) -> None:
+    wanted = "Write it as https://host, with a port or a path where there is one."
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment or "@" in parts.netloc:
+        raise InvalidSettings(f"QUERIES_PUBLIC_URL cannot lead recipients to links. {wanted}")

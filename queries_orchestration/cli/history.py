@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import click
 from sqlalchemy import Connection
 
-from queries_orchestration.cli.output import json_option, print_json, print_table
+from queries_orchestration.cli.output import (
+    json_option,
+    local_text,
+    print_json,
+    print_wrapped,
+    slot_text,
+    zone_of,
+)
+from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.deliveries.backends import Backends, open_backends
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import NotFound
@@ -26,6 +35,15 @@ from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """One schedule with its occurrences, the newest first, each with the JSON that tells it."""
+
+    workspace: Workspace
+    schedule: Schedule
+    told: list[tuple[Occurrence, dict[str, Any]]]
+
+
 @click.command()
 @click.argument("schedule", required=False)
 @click.option("--workspace", help="Only this workspace.")
@@ -37,24 +55,42 @@ from queries_orchestration.store.workspaces import Workspace
     help="At most so many occurrences of each schedule, the newest.",
 )
 @json_option
-@click.pass_obj
+@pass_ready_settings
 def history(
     settings: Settings, schedule: str | None, workspace: str | None, limit: int, as_json: bool
 ) -> None:
     """Show what became of every slot and run, of SCHEDULE or of all."""
     backends = open_backends(settings, os.environ, system_clock)
     with backends.database.read() as connection:
-        chosen = _chosen(connection, schedule, workspace)
-        told = [
-            _occurrence(connection, backends, place, plan, occurrence)
-            for place, plan in chosen
-            for occurrence in occurrences.history(connection, place.id, plan.id, limit=limit)
+        chapters = [
+            Chapter(
+                workspace=place,
+                schedule=plan,
+                told=[
+                    (occurrence, _occurrence(connection, backends, place, plan, occurrence))
+                    for occurrence in occurrences.history(
+                        connection, place.id, plan.id, limit=limit
+                    )
+                ],
+            )
+            for place, plan in _chosen(connection, schedule, workspace)
         ]
-    summary = [_schedule(place, plan) for place, plan in chosen]
     if as_json:
-        print_json({"occurrences": told, "schedules": summary})
+        print_json(
+            {
+                "occurrences": [one for chapter in chapters for _, one in chapter.told],
+                "schedules": [
+                    _schedule(chapter.workspace, chapter.schedule) for chapter in chapters
+                ],
+            }
+        )
         return
-    _print(told, summary)
+    if not chapters:
+        click.echo("There are no schedules yet: `queries catalog apply` brings them in.")
+    for number, chapter in enumerate(chapters):
+        if number:
+            click.echo()
+        _print(chapter)
 
 
 def _chosen(
@@ -134,7 +170,7 @@ def _file(
 
 
 def _deliveries(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
-    told = []
+    told: list[dict[str, Any]] = []
     for delivery in deliveries.of_occurrence(connection, occurrence.workspace_id, occurrence.key):
         person = people.get(connection, occurrence.workspace_id, delivery.person_id)
         told.append(
@@ -145,30 +181,41 @@ def _deliveries(connection: Connection, occurrence: Occurrence) -> list[dict[str
                 "message_id": delivery.message_id,
             }
         )
-    return told
+    return sorted(told, key=lambda delivery: delivery["person"] or "")
 
 
-def _print(told: list[dict[str, Any]], summary: list[dict[str, Any]]) -> None:
-    rows = []
-    for one in told:
-        file = one["file"] or {}
-        got = ", ".join(
-            f"{delivery['person']} {delivery['code'] or delivery['state']}"
-            for delivery in one["deliveries"]
-        )
-        rows.append(
-            [
-                one["schedule"],
-                one["slot"] or one["via"],
-                one["outcome"] or one["state"],
-                one["code"],
-                one["actor"],
-                file.get("rows"),
-                got or one["message"],
-            ]
-        )
-    print_table(["SCHEDULE", "SLOT", "ENDED", "CODE", "AS", "ROWS", "WHO GOT WHAT"], rows)
-    for plan in summary:
-        if plan["state"] == "paused":
-            click.echo(f"\nPaused: {plan['schedule']} ({plan['pause_code']})")
-            click.echo(f"  {plan['pause_reason']}")
+def _print(chapter: Chapter) -> None:
+    schedule = chapter.schedule
+    click.echo(f"{chapter.workspace.name}/{schedule.name}: {schedule.title}")
+    if schedule.next_slot is not None:
+        click.echo(f"  {local_text(schedule.next_slot, zone_of(schedule))}  next")
+    if schedule.state == "paused":
+        print_wrapped(f"paused with {schedule.pause_code}: {schedule.pause_reason}", indent=2)
+    for occurrence, told in chapter.told:
+        slot = slot_text(schedule, occurrence)
+        ended = occurrence.outcome or occurrence.state
+        click.echo(f"  {slot:<20}  {ended:<16}  {occurrence.key}")
+        for line in (_result(told), _reason(occurrence)):
+            if line:
+                print_wrapped(line, indent=6)
+
+
+def _result(told: dict[str, Any]) -> str:
+    """Return what there is of: rows and format, as whom, who got what."""
+    file, parts = told["file"], []
+    if file:
+        parts.append(f"{file['rows']:,} rows as {file['format']}")
+    if told["actor"]:
+        parts.append(f"for {told['actor']}")
+    if told["receives"] > 1:
+        parts.append(f"in {told['receives']} receives")
+    got = ", ".join(
+        f"{delivery['person']} {delivery['state']}"
+        + (f" ({delivery['code']})" if delivery["code"] else "")
+        for delivery in told["deliveries"]
+    )
+    return ": ".join(filter(None, (" ".join(parts), got)))
+
+
+def _reason(occurrence: Occurrence) -> str:
+    return ": ".join(filter(None, (occurrence.code, occurrence.message)))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Final
 
 import click
+from alembic.util import CommandError
 
 from queries_orchestration.cli.output import json_option, print_json
-from queries_orchestration.model.errors import InvalidSettings
+from queries_orchestration.cli.verb import database_faults, pass_settings
+from queries_orchestration.model.errors import InvalidSettings, Refused
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.migrate import upgrade
 
@@ -20,7 +23,7 @@ _EMBEDDED_DAGSTER: Final = Path(__file__).parents[2] / "dagster.yaml"
 
 @click.command()
 @json_option
-@click.pass_obj
+@pass_settings
 def init(settings: Settings, as_json: bool) -> None:
     """Make or upgrade the application database, the link keys and the Dagster home.
 
@@ -34,7 +37,14 @@ def init(settings: Settings, as_json: bool) -> None:
         raise InvalidSettings(
             f"QUERIES_HOME cannot be written: {error.strerror}. Choose another folder."
         ) from error
-    upgrade(settings.database_url)
+    try:
+        with database_faults():
+            upgrade(settings.database_url)
+    except CommandError as error:
+        raise Refused(
+            "The application database was made by a later version of `queries`: use that one.",
+            code="later_database",
+        ) from error
     if as_json:
         print_json(
             {
@@ -51,7 +61,7 @@ def init(settings: Settings, as_json: bool) -> None:
 
 def make_dagster_home(settings: Settings) -> Path:
     """Return the Dagster home, made with the embedded default's ``dagster.yaml`` if new."""
-    home = Path(os.environ.get("DAGSTER_HOME") or settings.home / "dagster")
+    home = Path(os.environ.get("DAGSTER_HOME") or settings.home / "dagster").resolve()
     home.mkdir(parents=True, exist_ok=True)
     if not (home / "dagster.yaml").exists() and _EMBEDDED_DAGSTER.exists():
         shutil.copyfile(_EMBEDDED_DAGSTER, home / "dagster.yaml")
@@ -61,7 +71,13 @@ def make_dagster_home(settings: Settings) -> Path:
 def _make_link_keys(settings: Settings) -> bool:
     if settings.link_keys or settings.link_keys_file.exists():
         return False
-    descriptor = os.open(settings.link_keys_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
+    with tempfile.NamedTemporaryFile("w", dir=settings.home, prefix=".link-keys-") as file:
         file.write(f"k1:{secrets.token_urlsafe(48)}\n")
+        file.flush()
+        os.fsync(file.fileno())
+        try:
+            # A link, unlike a rename, leaves the keys of an `init` that was faster.
+            os.link(file.name, settings.link_keys_file)
+        except FileExistsError:
+            return False
     return True

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 
 import dagster as dg
 
@@ -52,13 +53,15 @@ def work_lane(
 
 def main(lane: str) -> None:
     """Work ``lane`` with the settings of the environment and the instance of DAGSTER_HOME."""
-    with dg.DagsterInstance.get() as instance:
+    told = sys.stdout
+    # The command reads our standard output: what anything else prints goes to the log.
+    with redirect_stdout(sys.stderr), dg.DagsterInstance.get() as instance:
         for offer, success in work_lane(
             lane, settings=load_settings(os.environ), instance=instance
         ):
             line = {"occurrence": offer.occurrence_key, "success": success}
-            sys.stdout.write(json.dumps(line) + "\n")
-            sys.stdout.flush()
+            told.write(json.dumps(line) + "\n")
+            told.flush()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from queries_orchestration.cli.output import json_option, print_json, print_table
+from queries_orchestration.cli.output import json_option, local_text, print_json
+from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.mailbox import Mailbox
 from queries_orchestration.model.clock import system_clock
@@ -14,7 +15,7 @@ from queries_orchestration.settings import Settings
 
 @click.command()
 @json_option
-@click.pass_obj
+@pass_ready_settings
 def mailbox(settings: Settings, as_json: bool) -> None:
     """List the messages of the local mailbox, oldest first."""
     backend = open_communications(
@@ -39,7 +40,9 @@ def mailbox(settings: Settings, as_json: bool) -> None:
             }
         )
         return
-    print_table(
-        ["DATE", "TO", "SUBJECT", "FILE"],
-        [[message.date, message.to, message.subject, message.file] for message in messages],
-    )
+    for message in messages:
+        date = local_text(message.date) if message.date else "no date"
+        click.echo(f"{date}  {message.to}  {message.subject}")
+        click.echo(f"  {message.file}")
+    if not messages:
+        click.echo("There are no messages yet.")

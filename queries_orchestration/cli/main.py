@@ -1,12 +1,11 @@
 """Entry of the ``queries`` command, and what its exit status means.
 
-0 done, 2 refused (bad input; nothing was written), 1 failed.
+0 done, 2 refused (bad input; nothing was written), 1 failed. Why is told as ``code: message`` on
+standard error, or with ``--json`` as ``{"code", "message"}`` on standard output.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 
 import click
@@ -15,19 +14,17 @@ from queries_orchestration.cli.catalog import catalog
 from queries_orchestration.cli.history import history
 from queries_orchestration.cli.init import init
 from queries_orchestration.cli.mailbox import mailbox
+from queries_orchestration.cli.output import print_json
 from queries_orchestration.cli.tick import tick
 from queries_orchestration.model.errors import InvalidCatalog, QueriesError, Refused
-from queries_orchestration.settings import load_settings
 
 DONE, FAILED, REFUSED = 0, 1, 2
 
 
-@click.group()
+@click.group(epilog="Settings are environment variables: see docs/settings.md.")
 @click.version_option(package_name="queries-orchestration")
-@click.pass_context
-def queries(context: click.Context) -> None:
+def queries() -> None:
     """Saved queries and reports as files, on time, in the right hands."""
-    context.obj = load_settings(os.environ)
 
 
 for command in (init, catalog, tick, history, mailbox):
@@ -40,13 +37,13 @@ def main(arguments: list[str] | None = None) -> None:
     as_json = "--json" in words
     try:
         queries.main(words, prog_name="queries", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(REFUSED)
     except click.exceptions.Abort:
         sys.exit(FAILED)
     except click.ClickException as error:
-        if as_json:
-            _tell("usage", error.format_message(), as_json=True)
-        else:
-            error.show()
+        _tell("usage", _usage(error), as_json=as_json)
         sys.exit(REFUSED)
     except InvalidCatalog as error:
         faults = [
@@ -58,11 +55,22 @@ def main(arguments: list[str] | None = None) -> None:
     except QueriesError as error:
         _tell(error.code, error.message, as_json=as_json)
         sys.exit(REFUSED if isinstance(error, Refused) else FAILED)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        advice = "Check the path, its rights and its disk."
+        _tell("disk_error", f"{place}{error.strerror}. {advice}", as_json=as_json)
+        sys.exit(FAILED)
     sys.exit(DONE)
+
+
+def _usage(error: click.ClickException) -> str:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    verb = context.command_path if context else "queries"
+    return f"{error.format_message().rstrip('.')}. Try `{verb} --help`."
 
 
 def _tell(code: str, message: str, *, as_json: bool, **more: object) -> None:
     if as_json:
-        click.echo(json.dumps({"code": code, "message": message, **more}))
+        print_json({"code": code, "message": message, **more})
     else:
         click.echo(f"{code}: {message}", err=True)

@@ -1,13 +1,21 @@
-"""How the command prints: one JSON document for machines, aligned text for people."""
+"""How the command prints: one JSON document for machines, lines of text for people."""
 
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from datetime import UTC, datetime, tzinfo
+from typing import Any, Final, TypeVar
 
 import click
+
+from queries_orchestration.model.errors import UnknownTimeZone
+from queries_orchestration.model.time_zones import zone
+from queries_orchestration.store.occurrences import Occurrence
+from queries_orchestration.store.schedules import Schedule
+
+WIDTH: Final = 100
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -22,29 +30,52 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, default=_to_json, ensure_ascii=False))
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
     """Print rows under their headings, in aligned columns."""
-    texts = [[_cell(value) for value in row] for row in rows]
-    widths = [
-        max(len(heading), *(len(row[index]) for row in texts), 0)
-        for index, heading in enumerate(headings)
-    ]
-    for row in [list(headings), *texts]:
+    texts = [[_one_line(cell or "") for cell in row] for row in (headings, *rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for row in texts:
         line = "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
         click.echo(line.rstrip())
 
 
-def local_text(instant: datetime | None) -> str:
-    """Return an instant for people: UTC, to the minute."""
-    return "" if instant is None else f"{instant.astimezone(UTC):%Y-%m-%d %H:%MZ}"
+def print_wrapped(text: str, *, indent: int) -> None:
+    """Print text as lines of at most ``WIDTH`` characters; what has no spaces stays whole."""
+    margin = " " * indent
+    click.echo(
+        textwrap.fill(
+            _one_line(text),
+            WIDTH,
+            initial_indent=margin,
+            subsequent_indent=margin,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, datetime):
-        return local_text(value)
-    return " ".join(str(value).split())
+def local_text(instant: datetime, clocks: tzinfo = UTC) -> str:
+    """Return an instant for people, to the minute, as the clocks of a zone show it."""
+    return f"{instant.astimezone(clocks):%Y-%m-%d %H:%M %Z}"
+
+
+def slot_text(schedule: Schedule, occurrence: Occurrence) -> str:
+    """Return an occurrence's slot as the clocks of its schedule show it, or who asked for it."""
+    if occurrence.slot is None:
+        return occurrence.via
+    return local_text(occurrence.slot, zone_of(schedule))
+
+
+def zone_of(schedule: Schedule) -> tzinfo:
+    """Return the schedule's time zone; UTC where its rule cannot be read any more."""
+    try:
+        return zone(schedule.time_zone)
+    except UnknownTimeZone:
+        return UTC
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _to_json(value: object) -> str:
