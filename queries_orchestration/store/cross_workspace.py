@@ -25,25 +25,16 @@ class Waiting:
     until: datetime | None
 
 
-def due_schedules(
-    connection: Connection, at: datetime, *, limit: int, after: tuple[datetime, str] | None = None
-) -> list[Schedule]:
-    """Return the schedules whose next slot is due at ``at``, the longest due first.
-
-    Args:
-        after: slot and id of the last one seen, to go on behind it.
-    """
-    statement = select_records(Schedule, schedules).where(
-        schedules.c.next_slot.is_not(None), schedules.c.next_slot <= at
+def due_schedules(connection: Connection, at: datetime, *, limit: int) -> list[Schedule]:
+    """Return the schedules whose next slot is due at ``at``, the longest due first."""
+    return every(
+        connection,
+        Schedule,
+        select_records(Schedule, schedules)
+        .where(schedules.c.next_slot.is_not(None), schedules.c.next_slot <= at)
+        .order_by(schedules.c.next_slot, schedules.c.id)
+        .limit(limit),
     )
-    if after is not None:
-        slot, schedule_id = after
-        statement = statement.where(
-            (schedules.c.next_slot > slot)
-            | ((schedules.c.next_slot == slot) & (schedules.c.id > schedule_id))
-        )
-    ordered = statement.order_by(schedules.c.next_slot, schedules.c.id)
-    return every(connection, Schedule, ordered.limit(limit))
 
 
 def silent_receives(connection: Connection, *, silence: float, limit: int) -> list[Receive]:

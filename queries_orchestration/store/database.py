@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select, text
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    NotSupportedError,
+    ProgrammingError,
+)
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.model.errors import InvalidSettings, StoreUnavailable
 
 SQLITE_BUSY_SECONDS: Final = 30
 _READ_ONLY: Final = "queries_read_only"
+_NO_SUCH_TABLE: Final = "42P01"  # there was no `queries init`
+_OUR_FAULTS: Final = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 
 
 class Database:
@@ -70,8 +80,20 @@ def now(connection: Connection) -> datetime:
     return instant.astimezone(UTC)
 
 
+def take_turn(connection: Connection, lock: int) -> None:
+    """Hold ``lock`` until the transaction ends; wait while another transaction holds it.
+
+    SQLite's transactions that write take turns anyway.
+    """
+    if connection.dialect.name != "sqlite":
+        connection.execute(select(func.pg_advisory_xact_lock(lock)))
+
+
 def _create_engine(url: str) -> Engine:
-    parsed = make_url(url)
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise InvalidSettings("QUERIES_DATABASE_URL cannot be read as a URL.") from None
     if parsed.get_backend_name() != "sqlite":
         return create_engine(
             parsed,
@@ -83,9 +105,14 @@ def _create_engine(url: str) -> Engine:
                 "options": "-c timezone=UTC",
             },
         )
-    if parsed.database is None:
+    if not parsed.database or parsed.database == ":memory:":
         raise InvalidSettings("QUERIES_DATABASE_URL must name a file, as sqlite:///queries.db.")
-    Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidSettings(
+            f"The folder that QUERIES_DATABASE_URL names cannot be made: {error.strerror}."
+        ) from error
     engine = create_engine(
         parsed,
         poolclass=NullPool,
@@ -101,10 +128,25 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     # The driver must not open transactions by itself: `_begin_sqlite` does.
     connection.isolation_level = None
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    _write_ahead(cursor)
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
+
+
+def _write_ahead(cursor: sqlite3.Cursor) -> None:
+    # A new file is changed to WAL once. Of two processes that open it at that moment SQLite
+    # refuses one immediately, whatever the busy time-out says.
+    end = time.monotonic() + SQLITE_BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -118,13 +160,26 @@ def _begin_sqlite(connection: Connection) -> None:
 def _our_errors() -> Iterator[None]:
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
+    except DBAPIError as error:
+        # ``from None`` in both cases: the driver's text can hold names and whole rows.
+        state = _state_of(error)
+        if isinstance(error, _OUR_FAULTS) and state != _NO_SUCH_TABLE:
+            error.args = (f"The application database refused it ({state}{_rule_of(error)}).",)
+            raise error from None
         raise StoreUnavailable(
             "The application database cannot be reached or is busy"
-            f" ({_state_of(error)}). Check QUERIES_DATABASE_URL, the disk and `queries init`."
-        ) from None  # driver text can hold names and values
+            f" ({state}). Check QUERIES_DATABASE_URL, the disk and `queries init`."
+        ) from None
 
 
 def _state_of(error: DBAPIError) -> str:
     state = getattr(error.orig, "pgcode", None) or getattr(error.orig, "sqlite_errorname", None)
     return str(state or type(error.orig).__name__)
+
+
+def _rule_of(error: DBAPIError) -> str:
+    """Return what names the broken rule and holds no value."""
+    if isinstance(error.orig, sqlite3.Error):
+        return f": {error.orig}"
+    rule = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
+    return f": {rule}" if rule else ""

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
+from queries_orchestration.store import database
 from queries_orchestration.store.database import Database
+
+_MIGRATING: Final = 0x6D696772  # "migr": one number of our own in the database
 
 
 def upgrade(url: str) -> None:
     """Create or upgrade the tables of the application database at ``url``.
+
+    Two processes that upgrade at once take turns; the second finds nothing left to do.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
@@ -20,6 +26,7 @@ def upgrade(url: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with Database(url).transaction() as connection:
+        database.take_turn(connection, _MIGRATING)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 

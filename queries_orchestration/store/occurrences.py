@@ -141,7 +141,8 @@ def miss_overtaken(
     Returns:
         How many occurrences with a slot earlier than ``before`` were recorded.
     """
-    missed = connection.execute(
+    now = database.now(connection)
+    missed = connection.scalars(
         update(occurrences)
         .where(
             occurrences.c.workspace_id == workspace_id,
@@ -149,12 +150,22 @@ def miss_overtaken(
             occurrences.c.slot < before,
             occurrences.c.state == "waiting",
             occurrences.c.receive_number == 0,
-            no_live_offer(database.now(connection)),
+            no_live_offer(now),
             follows_unsettled(),
         )
         .values(state="settled", outcome="missed", message=because, settled_at=at, lease_until=None)
+        .returning(occurrences.c.key)
+    ).all()
+    connection.execute(
+        update(offers)
+        .where(
+            offers.c.workspace_id == workspace_id,
+            offers.c.occurrence_key.in_(missed),
+            offers.c.state == "live",
+        )
+        .values(state="lost", ended_at=now)
     )
-    return missed.rowcount
+    return len(missed)
 
 
 def no_live_offer(at: datetime) -> ColumnElement[bool]:

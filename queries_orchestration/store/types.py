@@ -34,11 +34,11 @@ class Instant(TypeDecorator[datetime]):
         instant = value.astimezone(UTC)
         if dialect.name == "postgresql":
             return instant
-        return instant.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return instant.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
         if value is None:
             return None
         if isinstance(value, datetime):
             return value.astimezone(UTC)
-        return datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+        return datetime.fromisoformat(value)
