@@ -1,0 +1,290 @@
+"""The database itself refuses a row that breaks a rule, whoever writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint
+from sqlalchemy.exc import IntegrityError
+
+from queries_orchestration.store.database import Database
+from queries_orchestration.store.tables import metadata
+from queries_orchestration_tests.store.valid_rows import SLOT, fill, valid_rows
+
+FOREIGN_KEYS = {
+    str(rule.name): rule
+    for table in metadata.sorted_tables
+    for rule in table.constraints
+    if isinstance(rule, ForeignKeyConstraint) and len(rule.columns) > 1
+}
+"""Those that point to a row of a workspace."""
+
+PAUSED = {"state": "paused", "pause_code": "five_failures", "next_slot": None}
+SETTLED = {"state": "settled", "outcome": "delivered", "settled_at": SLOT}
+FINISHED = {
+    "state": "ready",
+    "size": 10,
+    "rows": 1,
+    "sha256": "0" * 64,
+    "completed_at": SLOT,
+    "expires_at": SLOT,
+}
+
+SPOILED: list[tuple[str, dict[str, Any], str]] = [
+    ("workspaces", {"written_by": "x"}, "written_by"),
+    ("people", {"written_by": "x"}, "written_by"),
+    ("connections", {"written_by": "x"}, "written_by"),
+    ("datasets", {"written_by": "x"}, "written_by"),
+    ("sources", {"written_by": "x"}, "written_by"),
+    ("sources", {"kind": "x"}, "kind"),
+    ("sources", {"current_version": 0}, "current_version"),
+    ("source_versions", {"version": 0}, "version"),
+    ("schedules", {"written_by": "x"}, "written_by"),
+    ("schedules", {"format": "x"}, "format"),
+    ("schedules", {"missed_slots": "x"}, "missed_slots"),
+    ("schedules", {"state": "x", "next_slot": None}, "state"),
+    ("schedules", {"failure_streak": -1}, "failure_streak"),
+    ("schedules", PAUSED | {"next_slot": SLOT}, "next_slot"),
+    ("schedules", {"state": "ended"}, "next_slot"),
+    ("schedules", PAUSED | {"pause_code": None}, "pause_code"),
+    ("schedules", {"pause_code": "five_failures"}, "pause_code"),
+    ("exports", {"format": "x"}, "format"),
+    ("exports", {"state": "x"}, "state"),
+    ("exports", FINISHED | {"size": None}, "completion"),
+    ("exports", FINISHED | {"rows": None}, "completion"),
+    ("exports", FINISHED | {"sha256": None}, "completion"),
+    ("exports", FINISHED | {"completed_at": None}, "completion"),
+    ("exports", FINISHED | {"expires_at": None}, "completion"),
+    ("exports", {"state": "expired"}, "completion"),
+    ("exports", {"state": "failed"}, "code"),
+    ("exports", FINISHED | {"code": "source_broken"}, "code"),
+    ("exports", {"upload_id": "upload"}, "upload"),
+    ("exports", {"upload_receive": 1}, "upload"),
+    ("requests", {"purpose": "x"}, "purpose"),
+    ("occurrences", {"via": "x"}, "via"),
+    ("occurrences", {"state": "x"}, "state"),
+    ("occurrences", SETTLED | {"outcome": "x"}, "outcome"),
+    ("occurrences", {"slot": None}, "slot"),
+    ("occurrences", {"requested_by": "acme-person"}, "slot"),
+    ("occurrences", SETTLED | {"outcome": None}, "settled"),
+    ("occurrences", {"outcome": "delivered"}, "settled"),
+    ("occurrences", SETTLED | {"settled_at": None}, "settled_at"),
+    ("occurrences", {"settled_at": SLOT}, "settled_at"),
+    ("occurrences", SETTLED | {"outcome": "failed"}, "code"),
+    ("occurrences", {"state": "running"}, "heartbeat"),
+    ("occurrences", {"heartbeat_at": SLOT}, "heartbeat"),
+    ("occurrences", SETTLED | {"lease_until": SLOT}, "lease"),
+    ("occurrences", {"receive_number": 4}, "receive_number"),
+    ("occurrences", {"receive_number": -1}, "receive_number"),
+    ("offers", {"lane": "x"}, "lane"),
+    ("offers", {"state": "x", "ended_at": SLOT}, "state"),
+    ("offers", {"number": 0}, "number"),
+    ("offers", {"state": "taken"}, "ended_at"),
+    ("offers", {"ended_at": SLOT}, "ended_at"),
+    ("receives", {"number": 4}, "number"),
+    ("receives", {"number": 0}, "number"),
+    ("deliveries", {"state": "x"}, "state"),
+    ("deliveries", {"link_token_id": None}, "link"),
+    ("deliveries", {"state": "sent", "link_key_id": None}, "link"),
+    ("deliveries", {"state": "sent", "link_issued_at": None}, "link"),
+    ("deliveries", {"state": "uncertain", "link_expires_at": None}, "link"),
+    ("deliveries", {"state": "skipped"}, "code"),
+    ("deliveries", {"state": "refused"}, "code"),
+]
+"""Table, what is changed in its valid row, and the check that must refuse it."""
+
+DUPLICATES: list[tuple[str, dict[str, Any], str]] = [
+    ("workspaces", {"id": "other"}, "uq_workspaces_name"),
+    ("people", {"id": "other"}, "uq_people_workspace_id_name"),
+    ("connections", {"id": "other"}, "uq_connections_workspace_id_name"),
+    ("datasets", {"id": "other"}, "uq_datasets_workspace_id_name"),
+    ("sources", {"id": "other"}, "uq_sources_workspace_id_name"),
+    ("source_versions", {}, "pk_source_versions"),
+    ("schedules", {"id": "other"}, "uq_schedules_workspace_id_name"),
+    ("schedule_recipients", {"position": 1}, "pk_schedule_recipients"),
+    ("exports", {"id": "other"}, "uq_exports_storage_key"),
+    ("requests", {}, "pk_requests"),
+    ("occurrences", {"key": "other"}, "uq_occurrences_workspace_id_schedule_id_slot"),
+    ("offers", {}, "pk_offers"),
+    ("receives", {"run_id": "other"}, "pk_receives"),
+    (
+        "deliveries",
+        {"communication_key": "other", "link_token_id": "other"},
+        "pk_deliveries",
+    ),
+    ("downloads", {}, "pk_downloads"),
+]
+"""Table, what differs from the row that is there, and the key that must refuse it."""
+
+NEW: dict[str, dict[str, Any]] = {
+    "datasets": {"id": "new", "name": "new"},
+    "source_versions": {"version": 2},
+    "schedules": {"id": "new", "name": "new"},
+    "schedule_recipients": {"position": 1},
+    "exports": {"id": "new", "storage_key": "new"},
+    "occurrences": {"key": "new", "slot": SLOT.replace(day=5)},
+    "deliveries": {"communication_key": "new", "link_token_id": "new"},
+    "downloads": {"id": "new"},
+}
+"""What makes a second row of a table new, as far as a foreign key does not."""
+
+IN_ANOTHER_WORKSPACE: list[tuple[str, dict[str, Any], str]] = [
+    ("exports", {"id": "other", "storage_key": "acme/acme-export.csv"}, "uq_exports_storage_key"),
+    ("occurrences", {"key": "acme-key", "slot": SLOT.replace(day=5)}, "uq_occurrences_key"),
+]
+"""The same for rows of the workspace ``blue``: keys that are unique over all workspaces."""
+
+
+@pytest.fixture(scope="module")
+def filled(shared_url: str, empty: Callable[[str], Database]) -> Database:
+    """A store with a valid row in every table for two workspaces; nothing here changes it."""
+    database = empty(shared_url)
+    with database.transaction() as connection:
+        fill(connection, "acme")
+        fill(connection, "blue")
+    return database
+
+
+def refused_update(database: Database, table: str, changes: dict[str, Any]) -> str:
+    """Change acme's row of ``table``; returns the rule that refused it."""
+    changed = metadata.tables[table]
+    owner = changed.c.id if table == "workspaces" else changed.c.workspace_id
+    with pytest.raises(IntegrityError) as refused, database.transaction() as connection:
+        connection.execute(sa.update(changed).where(owner == "acme").values(changes))
+    return broken_rule(refused.value)
+
+
+def refused_insert(database: Database, table: str, row: dict[str, Any]) -> str:
+    """Insert a row; returns the rule that refused it."""
+    with pytest.raises(IntegrityError) as refused, database.transaction() as connection:
+        connection.execute(sa.insert(metadata.tables[table]).values(row))
+    return broken_rule(refused.value)
+
+
+def broken_rule(error: IntegrityError) -> str:
+    """Return the name of the broken rule; SQLite names a key by its columns."""
+    diagnosis = getattr(error.orig, "diag", None)
+    if diagnosis is not None:
+        return str(diagnosis.constraint_name)
+    kind, _, rule = str(error.orig).partition(" constraint failed")
+    rule = rule.removeprefix(": ")
+    if kind != "UNIQUE":
+        return rule or kind
+    table, columns = rule.split(".")[0], [part.split(".")[1] for part in rule.split(", ")]
+    if columns == [column.name for column in metadata.tables[table].primary_key]:
+        return f"pk_{table}"
+    return "_".join(["uq", table, *columns])
+
+
+def test_every_table_has_a_valid_row_here() -> None:
+    assert {*valid_rows("acme"), "dispatcher_heartbeats"} == set(metadata.tables)
+
+
+@pytest.mark.parametrize(("table", "changes", "check"), SPOILED)
+def test_a_row_that_breaks_a_rule_is_refused(
+    filled: Database, table: str, changes: dict[str, Any], check: str
+) -> None:
+    assert refused_update(filled, table, changes) == f"ck_{table}_{check}"
+
+
+def test_every_check_of_the_tables_has_a_row_that_breaks_it() -> None:
+    checks = {
+        str(rule.name)
+        for table in metadata.sorted_tables
+        for rule in table.constraints
+        if isinstance(rule, CheckConstraint)
+    }
+    assert {f"ck_{table}_{check}" for table, _, check in SPOILED} == checks
+
+
+@pytest.mark.parametrize(
+    ("table", "changes"),
+    [
+        ("schedules", PAUSED),
+        ("schedules", {"state": "ended", "next_slot": None}),
+        ("exports", FINISHED),
+        ("exports", {"state": "failed", "code": "source_broken"}),
+        ("exports", {"upload_id": "upload", "upload_receive": 1}),
+        ("occurrences", {"slot": None, "requested_by": "acme-person"}),
+        ("occurrences", {"state": "running", "heartbeat_at": SLOT, "receive_number": 3}),
+        ("occurrences", SETTLED),
+        ("occurrences", SETTLED | {"outcome": "failed", "code": "worker_lost"}),
+        ("offers", {"state": "lost", "ended_at": SLOT}),
+        ("receives", {"number": 3}),
+        ("deliveries", {"state": "skipped", "code": "inactive", "link_token_id": None}),
+    ],
+)
+def test_a_row_that_keeps_the_rules_is_taken(
+    filled: Database, table: str, changes: dict[str, Any]
+) -> None:
+    changed = metadata.tables[table]
+    with filled.transaction() as connection, connection.begin_nested() as attempt:
+        done = connection.execute(
+            sa.update(changed).where(changed.c.workspace_id == "acme").values(changes)
+        )
+        assert done.rowcount == 1
+        attempt.rollback()
+
+
+@pytest.mark.parametrize(("table", "changes", "key"), DUPLICATES)
+def test_a_second_row_under_the_same_key_is_refused(
+    filled: Database, table: str, changes: dict[str, Any], key: str
+) -> None:
+    assert refused_insert(filled, table, valid_rows("acme")[table] | changes) == key
+
+
+@pytest.mark.parametrize(("table", "changes", "key"), IN_ANOTHER_WORKSPACE)
+def test_keys_of_files_and_occurrences_are_unique_over_all_workspaces(
+    filled: Database, table: str, changes: dict[str, Any], key: str
+) -> None:
+    assert refused_insert(filled, table, valid_rows("blue")[table] | changes) == key
+
+
+@pytest.mark.parametrize(
+    "changes", [{"communication_key": "blue-key.blue-person"}, {"link_token_id": "blue-token"}]
+)
+def test_a_message_and_a_link_belong_to_one_delivery(
+    filled: Database, changes: dict[str, Any]
+) -> None:
+    (column,) = changes
+    assert refused_update(filled, "deliveries", changes) == f"uq_deliveries_{column}"
+
+
+def test_two_recipients_do_not_share_a_position(filled: Database) -> None:
+    person = valid_rows("acme")["people"] | {"id": "other", "name": "other"}
+    recipient = valid_rows("acme")["schedule_recipients"] | {"person_id": "other"}
+    with filled.transaction() as connection, connection.begin_nested() as attempt:
+        connection.execute(sa.insert(metadata.tables["people"]).values(person))
+        with pytest.raises(IntegrityError) as refused:
+            connection.execute(sa.insert(metadata.tables["schedule_recipients"]).values(recipient))
+        attempt.rollback()
+    assert broken_rule(refused.value) == "uq_schedule_recipients_workspace_id_schedule_id_position"
+
+
+@pytest.mark.parametrize("name", FOREIGN_KEYS)
+def test_no_row_points_into_another_workspace(filled: Database, name: str) -> None:
+    rule = FOREIGN_KEYS[name]
+    theirs = valid_rows("blue")
+    changes: dict[str, Any] = {
+        element.parent.name: theirs[element.column.table.name][element.column.name]
+        for element in rule.elements
+        if element.parent.name != "workspace_id"
+    }
+    if "requested_by" in changes:
+        changes["slot"] = None  # a person asked for it, so that no slot did
+    row = valid_rows("acme")[rule.table.name] | NEW.get(rule.table.name, {}) | changes
+
+    assert refused_insert(filled, rule.table.name, row) in (name, "FOREIGN KEY")
+
+
+def test_every_foreign_key_carries_the_workspace() -> None:
+    for table in metadata.sorted_tables:
+        for rule in table.constraints:
+            if isinstance(rule, ForeignKeyConstraint):
+                assert rule.column_keys[0] == "workspace_id", rule.name
+        if table.name not in ("workspaces", "dispatcher_heartbeats"):
+            assert not table.c.workspace_id.nullable
+            assert any(isinstance(rule, ForeignKeyConstraint) for rule in table.constraints)

@@ -1,0 +1,164 @@
+"""The migrations make exactly the tables that the code knows, and only once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import CheckConstraint, Connection, ForeignKeyConstraint, UniqueConstraint
+
+from queries_orchestration.model.errors import StoreUnavailable
+from queries_orchestration.store import migrate
+from queries_orchestration.store.database import Database
+from queries_orchestration.store.migrate import is_current, upgrade
+from queries_orchestration.store.tables import metadata
+from queries_orchestration_tests.store.valid_rows import fill
+
+
+@pytest.fixture
+def fresh(store_url: str) -> Database:
+    """A store of the test's own, whose tables it may change."""
+    return Database(store_url)
+
+
+def rules_of(connection: Connection) -> dict[str, set[str | None]]:
+    """Return the names of the rules that each table of the database has."""
+    found = sa.inspect(connection)
+    return {
+        table: {
+            *(rule["name"] for rule in found.get_check_constraints(table)),
+            *(rule["name"] for rule in found.get_foreign_keys(table)),
+            *(rule["name"] for rule in found.get_unique_constraints(table)),
+            found.get_pk_constraint(table)["name"],
+        }
+        for table in metadata.tables
+    }
+
+
+def test_the_migrated_tables_are_those_of_the_code(database: Database) -> None:
+    with database.read() as connection:
+        options = {"compare_type": True, "compare_server_default": True}
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, metadata) == []
+
+
+def test_the_migrated_rules_are_those_of_the_code(database: Database) -> None:
+    kinds = (CheckConstraint, ForeignKeyConstraint, UniqueConstraint)
+    with database.read() as connection:
+        assert rules_of(connection) == {
+            table.name: {
+                *(str(rule.name) for rule in table.constraints if isinstance(rule, kinds)),
+                str(table.primary_key.name),
+            }
+            for table in metadata.sorted_tables
+        }
+
+
+def test_each_migrated_check_says_the_same_as_the_code(fresh: Database) -> None:
+    def checks(connection: Connection) -> dict[str, list[str]]:
+        found = sa.inspect(connection)
+        return {
+            table: sorted(str(check) for check in found.get_check_constraints(table))
+            for table in metadata.tables
+        }
+
+    with fresh.transaction() as connection:
+        migrated = checks(connection)
+        metadata.drop_all(connection)
+        metadata.create_all(connection)
+        assert migrated == checks(connection)
+
+
+def test_a_second_upgrade_changes_nothing(database: Database) -> None:
+    with database.transaction() as connection:
+        fill(connection, "acme")
+
+    upgrade(database.url)
+
+    assert is_current(database.url)
+    with database.read() as connection:
+        filled = [
+            table.name
+            for table in metadata.sorted_tables
+            if connection.execute(sa.select(table)).all()
+        ]
+    assert {*filled, "dispatcher_heartbeats"} == set(metadata.tables)
+
+
+def test_a_database_is_current_once_it_is_upgraded(database_url: str) -> None:
+    assert not is_current(database_url)
+
+    upgrade(database_url)
+
+    assert is_current(database_url)
+
+
+def test_the_way_back_leaves_nothing_and_can_be_gone_again(fresh: Database) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+    with fresh.transaction() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "base")
+
+    with fresh.read() as connection:
+        assert sa.inspect(connection).get_table_names() == ["alembic_version"]
+    assert not is_current(fresh.url)
+    upgrade(fresh.url)
+    assert is_current(fresh.url)
+
+
+def test_two_processes_that_upgrade_at_once_take_turns(database_url: str) -> None:
+    program = (
+        "import sys, alembic.command; from queries_orchestration.store.migrate import upgrade;"
+        "print(flush=True); sys.stdin.readline(); upgrade(sys.argv[1])"
+    )
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, database_url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    try:
+        for child in children:
+            assert child.stdout is not None
+            child.stdout.readline()
+        for child in children:
+            assert child.stdin is not None
+            child.stdin.write("\n")
+            child.stdin.flush()
+        assert [child.communicate(timeout=30)[1] for child in children] == ["", ""]
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+
+    assert [child.returncode for child in children] == [0, 0]
+    assert is_current(database_url)
+
+
+@pytest.mark.parametrize("ask", [upgrade, is_current])
+@pytest.mark.parametrize(
+    "url", ["postgresql+psycopg2://somebody:secret@127.0.0.1:1/queries", "sqlite:///{folder}"]
+)
+def test_a_database_out_of_reach_is_told_without_its_address(
+    url: str, ask: Callable[[str], object], tmp_path: Path
+) -> None:
+    with pytest.raises(StoreUnavailable, match="QUERIES_DATABASE_URL") as told:
+        ask(url.format(folder=tmp_path))
+
+    text = "".join(traceback.format_exception(told.value))
+    assert "secret" not in text
+    assert "127.0.0.1" not in text

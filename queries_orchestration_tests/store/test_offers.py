@@ -1,0 +1,298 @@
+"""Offers: fair turns, a bound, leases by the database's clock, and never twice."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from queries_orchestration.store import database as store_database, occurrences, tables
+from queries_orchestration.store.database import Database
+from queries_orchestration.store.offers import Offer, offer_one, offer_waiting
+from queries_orchestration_tests.store.valid_rows import (
+    LONG_AGO,
+    SLOT,
+    insert_waiting,
+    set_up,
+    valid_rows,
+)
+
+LANE = "delivery"
+
+
+def insert(database: Database, workspace: str, count: int, **when: datetime) -> list[str]:
+    """Set a workspace up with waiting occurrences; returns their keys in turn."""
+    with database.transaction() as connection:
+        set_up(connection, workspace)
+        return insert_waiting(connection, workspace, count, **when)
+
+
+def offer(
+    database: Database, *, live_limit: int = 16, lease: float = 60, at_most: int | None = None
+) -> list[Offer]:
+    """Make offers in a transaction of their own."""
+    with database.transaction() as connection:
+        return offer_waiting(connection, LANE, live_limit=live_limit, lease=lease, at_most=at_most)
+
+
+def take(database: Database, made: Offer) -> None:
+    with database.transaction() as connection:
+        assert occurrences.start(
+            connection,
+            made.workspace_id,
+            made.occurrence_key,
+            offer_number=made.number,
+            run_id="run",
+        )
+
+
+def rows_of(database: Database, key: str) -> list[tuple[int, str, bool]]:
+    """Return the offers of an occurrence: number, state, whether it has ended."""
+    with database.read() as connection:
+        found = connection.execute(
+            sa.select(tables.offers.c.number, tables.offers.c.state, tables.offers.c.ended_at)
+            .where(tables.offers.c.occurrence_key == key)
+            .order_by(tables.offers.c.number)
+        )
+        return [(row.number, row.state, row.ended_at is not None) for row in found]
+
+
+def lease_end(connection: Connection, key: str) -> datetime:
+    found = occurrences.get(connection, "acme", key)
+    assert found is not None
+    assert found.lease_until is not None
+    return found.lease_until
+
+
+def test_one_workspace_with_much_work_does_not_starve_another(database: Database) -> None:
+    busy = insert(database, "acme", 30)
+    (single,) = insert(database, "blue", 1, not_before=LONG_AGO + timedelta(days=1))
+
+    made = offer(database, live_limit=16)
+
+    assert [one.occurrence_key for one in made] == [busy[0], single, *busy[1:15]]
+
+
+def test_a_workspace_that_has_live_offers_has_had_its_turns(database: Database) -> None:
+    busy = insert(database, "acme", 30)
+    assert len(offer(database, live_limit=16, at_most=5)) == 5
+    late = insert(database, "blue", 6, not_before=LONG_AGO + timedelta(days=1))
+
+    made = offer(database, live_limit=16, at_most=7)
+
+    assert [one.occurrence_key for one in made] == [*late[:5], busy[5], late[5]]
+
+
+def test_the_priority_is_minus_what_the_workspace_has_live_already(database: Database) -> None:
+    insert(database, "acme", 3)
+    insert(database, "blue", 1)
+    offer(database, at_most=1)
+
+    made = offer(database)
+
+    assert Counter((one.workspace_id, one.priority) for one in made) == {
+        ("acme", -1): 1,
+        ("acme", -2): 1,
+        ("blue", 0): 1,
+    }
+
+
+def test_no_more_offers_are_live_than_the_limit(database: Database) -> None:
+    insert(database, "acme", 30)
+
+    assert len(offer(database, live_limit=16, at_most=10)) == 10
+    made = offer(database, live_limit=16)
+    assert len(made) == 6
+    assert offer(database, live_limit=16) == []
+
+    take(database, made[0])
+    take(database, made[1])
+    assert len(offer(database, live_limit=16)) == 2
+
+
+def test_two_that_offer_at_once_keep_within_the_limit_together(database: Database) -> None:
+    """The second begins between the first one's count of live offers and its choice."""
+    insert(database, "acme", 30)
+    second: list[list[Offer]] = []
+    thread = threading.Thread(target=lambda: second.append(offer(Database(database.url))))
+
+    with database.transaction() as connection:
+
+        def let_the_second_in(*arguments: object) -> None:
+            if "row_number" in str(arguments[2]) and not thread.ident:
+                thread.start()
+                thread.join(0.2)
+
+        sa.event.listen(connection, "before_cursor_execute", let_the_second_in)
+        first = offer_waiting(connection, LANE, live_limit=16, lease=60)
+    thread.join(10)
+
+    assert [len(first), *map(len, second)] == [16, 0]
+
+
+def test_an_offer_is_not_made_again_while_its_lease_lasts(database: Database) -> None:
+    (key,) = insert(database, "acme", 1)
+    with database.transaction() as connection:
+        before = store_database.now(connection)
+        offer_waiting(connection, LANE, live_limit=16, lease=60)
+        after = store_database.now(connection)
+
+    with database.read() as connection:
+        lease = timedelta(seconds=60)
+        assert before + lease <= lease_end(connection, key) <= after + lease
+    assert offer(database) == []
+    assert rows_of(database, key) == [(1, "live", False)]
+
+
+def test_an_offer_is_made_again_under_the_next_number_when_its_lease_has_ended(
+    database: Database,
+) -> None:
+    (key,) = insert(database, "acme", 1)
+    numbers = []
+    for lease in (0.05, 0.05, 60):
+        made: list[Offer] = []
+        while not made:
+            with database.read() as connection:
+                known = occurrences.get(connection, "acme", key)
+            made = offer(database, lease=lease)
+            time.sleep(0.01)
+        with database.read() as connection:
+            assert known is not None
+            remade_at = lease_end(connection, key) - timedelta(seconds=lease)
+            assert known.lease_until is None or remade_at >= known.lease_until
+        numbers += [one.number for one in made]
+
+    assert numbers == [1, 2, 3]
+    assert made[0].run_key == f"{key}#3"
+    assert rows_of(database, key) == [(1, "lost", True), (2, "lost", True), (3, "live", False)]
+
+
+def test_an_offer_that_was_made_again_cannot_be_taken_but_the_new_one_can(
+    database: Database,
+) -> None:
+    (key,) = insert(database, "acme", 1)
+    (old,) = offer(database, lease=0.001)
+    time.sleep(0.01)
+    (new,) = offer(database)
+
+    with database.transaction() as connection:
+        late = occurrences.start(connection, "acme", key, offer_number=old.number, run_id="late")
+    assert late is None
+    take(database, new)
+    assert rows_of(database, key) == [(1, "lost", True), (2, "taken", True)]
+
+
+def test_two_that_offer_at_once_never_offer_the_same_occurrence(database: Database) -> None:
+    keys = insert(database, "acme", 12) + insert(database, "blue", 12)
+    ready = threading.Barrier(2)
+
+    def offer_some() -> list[str]:
+        own = Database(database.url)
+        made: list[str] = []
+        for _ in range(6):
+            ready.wait(10)
+            made += [one.occurrence_key for one in offer(own, live_limit=100, at_most=3)]
+        return made
+
+    with ThreadPoolExecutor(2) as threads:
+        both = [threads.submit(offer_some) for _ in range(2)]
+        made = [key for one in both for key in one.result()]
+
+    assert sorted(made) == sorted(keys)
+    assert all(rows_of(database, key) == [(1, "live", False)] for key in keys)
+
+
+def test_a_person_s_own_run_and_the_dispatcher_never_offer_the_same_occurrence(
+    database: Database,
+) -> None:
+    """The person's run comes between the dispatcher's choice and its first write."""
+    (key,) = insert(database, "acme", 1)
+    to_person: list[int | None] = []
+
+    def offer_to_person() -> None:
+        with Database(database.url).transaction() as connection:
+            to_person.append(offer_one(connection, "acme", key, lease=60))
+
+    thread = threading.Thread(target=offer_to_person)
+    with database.transaction() as connection:
+
+        def let_the_person_in(*arguments: object) -> None:
+            if str(arguments[2]).startswith("UPDATE") and not thread.ident:
+                thread.start()
+                thread.join(0.2)
+
+        sa.event.listen(connection, "before_cursor_execute", let_the_person_in)
+        made = offer_waiting(connection, LANE, live_limit=16, lease=60)
+    thread.join(10)
+
+    assert len(made) + len([number for number in to_person if number]) == 1
+    assert rows_of(database, key) == [(1, "live", False)]
+
+
+def test_what_may_not_start_yet_is_not_offered(database: Database) -> None:
+    with database.transaction() as connection:
+        set_up(connection, "acme")
+        soon = store_database.now(connection) + timedelta(seconds=60)
+        (key,) = insert_waiting(connection, "acme", 1, not_before=soon)
+
+    assert offer(database) == []
+    with database.transaction() as connection:
+        assert offer_one(connection, "acme", key, lease=60) is None
+
+
+def test_a_person_s_own_run_is_offered_the_occurrence_unless_somebody_has_it(
+    database: Database,
+) -> None:
+    (key,) = insert(database, "acme", 1)
+
+    def offer_to_person(workspace: str = "acme", *, lease: float = 60) -> int | None:
+        with database.transaction() as connection:
+            return offer_one(connection, workspace, key, lease=lease)
+
+    assert offer_to_person("blue") is None
+    assert offer_to_person(lease=0.001) == 1
+    time.sleep(0.01)
+    assert offer_to_person() == 2
+    assert offer_to_person() is None
+    with database.transaction() as connection:
+        assert occurrences.start(connection, "acme", key, offer_number=2, run_id="run")
+    assert offer_to_person() is None
+
+
+@pytest.mark.parametrize("end", ["taken", "lost"])
+def test_no_offer_of_a_settled_occurrence_stays_live(database: Database, end: str) -> None:
+    """Settled by the receive that took it, or recorded missed after its offer was lost."""
+    row = valid_rows("acme")["occurrences"] | {"export_id": None}
+    with database.transaction() as connection:
+        set_up(connection, "acme")
+        connection.execute(sa.insert(tables.occurrences).values(row))
+        assert offer_one(connection, "acme", "acme-key", lease=0.001) == 1
+    if end == "taken":
+        with database.transaction() as connection:
+            receive = occurrences.start(connection, "acme", "acme-key", offer_number=1, run_id="r")
+            assert receive is not None
+            occurrences.settle(
+                connection, receive, outcome="delivered", code=None, message=None, at=SLOT
+            )
+    else:
+        time.sleep(0.01)
+        earlier = row | {"key": "earlier", "slot": SLOT - timedelta(days=1)}
+        with database.transaction() as connection:
+            connection.execute(sa.insert(tables.occurrences).values(earlier))
+            missed = occurrences.miss_overtaken(
+                connection,
+                "acme",
+                "acme-schedule",
+                before=SLOT + timedelta(days=1),
+                because="overtaken",
+                at=SLOT,
+            )
+        assert missed == 1
+
+    assert rows_of(database, "acme-key") == [(1, end, True)]

@@ -1,0 +1,162 @@
+"""One valid row of every table for a workspace, to fill a store with or to spoil."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from queries_orchestration.store.tables import metadata, occurrences
+
+SLOT = datetime(2027, 1, 4, 7, 0, tzinfo=UTC)
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
+    """Return a row by table name; ids and keys begin with the workspace's id."""
+    own = {"workspace_id": workspace}
+    named = own | {"name": "one", "title": "One", "written_by": "file"}
+    person, source, schedule = f"{workspace}-person", f"{workspace}-source", f"{workspace}-schedule"
+    dataset, connection = f"{workspace}-dataset", f"{workspace}-connection"
+    export, key = f"{workspace}-export", f"{workspace}-key"
+    return {
+        "workspaces": {
+            "id": workspace,
+            "name": workspace,
+            "title": "One",
+            "time_zone": "UTC",
+            "written_by": "file",
+        },
+        "people": named
+        | {"id": person, "address": "ann@example.org", "roles": ["author"], "active": True},
+        "connections": named | {"id": connection, "url_variable": "SHOP_URL"},
+        "datasets": named | {"id": dataset, "connection_id": connection, "definition": {}},
+        "sources": named | {"id": source, "kind": "query", "current_version": 1},
+        "source_versions": own
+        | {
+            "source_id": source,
+            "version": 1,
+            "dataset_id": dataset,
+            "definition": {},
+            "created_at": SLOT,
+        },
+        "schedules": named
+        | {
+            "id": schedule,
+            "source_id": source,
+            "pinned_version": 1,
+            "owner_id": person,
+            "cron": "0 7 * * *",
+            "time_zone": "UTC",
+            "format": "csv",
+            "runtime_values": {},
+            "skip_empty": False,
+            "missed_slots": "latest",
+            "state": "active",
+            "next_slot": SLOT,
+            "created_at": SLOT,
+        },
+        "schedule_recipients": own | {"schedule_id": schedule, "person_id": person, "position": 0},
+        "exports": own
+        | {
+            "id": export,
+            "source_id": source,
+            "version": 1,
+            "format": "csv",
+            "runtime_values": {},
+            "actor_id": person,
+            "time_zone": "UTC",
+            "state": "queued",
+            "storage_key": f"{workspace}/{export}.csv",
+            "created_at": SLOT,
+        },
+        "requests": own | {"export_id": export, "purpose": "delivery", "created_at": SLOT},
+        "occurrences": own
+        | {
+            "key": key,
+            "schedule_id": schedule,
+            "slot": SLOT,
+            "via": "recurrence",
+            "state": "waiting",
+            "actor_id": person,
+            "export_id": export,
+            "admitted_at": SLOT,
+            "not_before": LONG_AGO,
+        },
+        "offers": own
+        | {
+            "occurrence_key": key,
+            "number": 1,
+            "lane": "delivery",
+            "state": "live",
+            "offered_at": SLOT,
+        },
+        "receives": own | {"occurrence_key": key, "number": 1, "run_id": "run", "started_at": SLOT},
+        "deliveries": own
+        | {
+            "occurrence_key": key,
+            "person_id": person,
+            "state": "sending",
+            "communication_key": f"{key}.{person}",
+            "receive_number": 1,
+            "link_token_id": f"{workspace}-token",
+            "link_key_id": "k1",
+            "link_issued_at": SLOT,
+            "link_expires_at": SLOT,
+            "recorded_at": SLOT,
+        },
+        "downloads": own
+        | {
+            "id": f"{workspace}-download",
+            "export_id": export,
+            "person_id": person,
+            "occurrence_key": key,
+            "downloaded_at": SLOT,
+        },
+    }
+
+
+def fill(connection: Connection, workspace: str) -> None:
+    """Insert a valid row into every table."""
+    _insert(connection, workspace, [table.name for table in metadata.sorted_tables])
+
+
+def set_up(connection: Connection, workspace: str) -> None:
+    """Insert what an occurrence needs: the schedule, and what that needs."""
+    needed = ("workspaces", "people", "connections", "datasets", "sources", "source_versions")
+    _insert(connection, workspace, [*needed, "schedules"])
+
+
+def _insert(connection: Connection, workspace: str, tables: Sequence[str]) -> None:
+    rows = valid_rows(workspace)
+    for name in tables:
+        if name in rows:
+            connection.execute(sa.insert(metadata.tables[name]).values(rows[name]))
+
+
+def insert_waiting(
+    connection: Connection, workspace: str, count: int, *, not_before: datetime = LONG_AGO
+) -> list[str]:
+    """Insert run-now occurrences of the workspace's schedule, which wait for no other one.
+
+    Returns:
+        Their keys, in the order of their turns.
+    """
+    keys = [f"{workspace}!{number:03}" for number in range(count)]
+    common = valid_rows(workspace)["occurrences"] | {
+        "slot": None,
+        "requested_by": f"{workspace}-person",
+        "via": "run-now",
+        "export_id": None,
+    }
+    connection.execute(
+        sa.insert(occurrences),
+        [
+            common | {"key": key, "not_before": not_before + timedelta(seconds=number)}
+            for number, key in enumerate(keys)
+        ],
+    )
+    return keys
