@@ -9,7 +9,7 @@ from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.interface import Communications
 from queries_orchestration.model.clock import Clock
 from queries_orchestration.model.errors import InvalidSettings
-from queries_orchestration.model.links import LinkKeys
+from queries_orchestration.model.link_keys import LinkKeys
 from queries_orchestration.settings import Settings
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import Storage
@@ -44,13 +44,16 @@ def open_backends(settings: Settings, environment: Mapping[str, str], clock: Clo
     Raises:
         InvalidSettings: a setting is missing or cannot be used.
     """
+    link_keys = read_link_keys(settings)
     return Backends(
         database=Database(settings.database_url),
-        storage=open_storage(settings.storage_url),
+        storage=open_storage(
+            settings.storage_url, public_url=settings.public_url, link_keys=link_keys
+        ),
         communications=open_communications(
             settings.communications_url, from_address=settings.from_address, clock=clock
         ),
-        link_keys=read_link_keys(settings),
+        link_keys=link_keys,
         settings=settings,
         clock=clock,
         environment=environment,

@@ -8,8 +8,6 @@ same communication key and with the same link.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
-from typing import Final
 from urllib.parse import urlsplit
 
 from queries_orchestration.communications.compose import MessageFacts, compose
@@ -24,14 +22,12 @@ from queries_orchestration.model.errors import (
     RecipientRefused,
 )
 from queries_orchestration.model.ids import communication_key, new_id
-from queries_orchestration.model.links import LINK_LIFETIME, link_url, sign
+from queries_orchestration.model.links import FILE_OUTLIVES_LINK, LINK_LIFETIME, link_url, sign
 from queries_orchestration.model.outcomes import DeliveryState
 from queries_orchestration.store import deliveries, exports, occurrences
 from queries_orchestration.store.deliveries import Delivery
 from queries_orchestration.store.exports import Export
 from queries_orchestration.store.occurrences import Receive
-
-FILE_OUTLIVES_LINK: Final = timedelta(days=2)
 
 
 def deliver(backends: Backends, receive: Receive, export: Export, heartbeat: Heartbeat) -> None:

@@ -12,6 +12,7 @@ from queries_orchestration.deliveries.resolve import assignment_of, open_for
 from queries_orchestration.exports.file_writer import FileFormat, FileOptions
 from queries_orchestration.exports.generate import generate
 from queries_orchestration.model.errors import ReceiveLost
+from queries_orchestration.model.file_names import CONTENT_TYPES
 from queries_orchestration.store import exports, occurrences
 from queries_orchestration.store.exports import Export
 from queries_orchestration.store.occurrences import Receive
@@ -82,7 +83,7 @@ def _begin_upload(backends: Backends, receive: Receive, export: Export) -> str:
     storage = backends.storage
     if export.upload_id is not None:
         storage.abort_upload(export.storage_key, export.upload_id)
-    upload_id = storage.begin_upload(export.storage_key, _CONTENT_TYPES[export.format])
+    upload_id = storage.begin_upload(export.storage_key, CONTENT_TYPES[export.format])
     backends.reached("upload begun, not recorded")
     try:
         with backends.database.transaction() as connection:
@@ -130,9 +131,3 @@ def _export(export: Export | None) -> Export:
     if export is None:
         raise ReceiveLost("The export of the occurrence is gone.")
     return export
-
-
-_CONTENT_TYPES: Final = {
-    "csv": "text/csv; charset=utf-8",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}

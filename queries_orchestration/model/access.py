@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from queries_orchestration.model.errors import AccessLost
 from queries_orchestration.model.fields import Field
@@ -17,6 +17,9 @@ from queries_orchestration.model.parts import Part
 
 if TYPE_CHECKING:
     from queries_orchestration.model.datasets import Dataset
+
+ADMINISTRATOR: Final = "administrator"
+"""The role that governs every schedule of its workspace."""
 
 
 @dataclass(frozen=True, slots=True)

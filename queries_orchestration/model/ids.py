@@ -7,13 +7,21 @@ Ids are UUIDs written in 26 lower-case base-32 characters, so that an occurrence
 from __future__ import annotations
 
 import base64
+import re
 import uuid
 from datetime import UTC, datetime
+
+_ID = re.compile("[a-z2-7]{26}")
 
 
 def new_id() -> str:
     """Return a new id, unique over all workspaces."""
     return base64.b32encode(uuid.uuid4().bytes).decode().rstrip("=").lower()
+
+
+def is_id(text: str) -> bool:
+    """Whether ``text``, which may be anything, has the form of an id."""
+    return _ID.fullmatch(text) is not None
 
 
 def slot_key(schedule_id: str, slot: datetime) -> str:

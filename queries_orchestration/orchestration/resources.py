@@ -13,6 +13,7 @@ from queries_orchestration.deliveries.backends import Backends, read_link_keys
 from queries_orchestration.deliveries.heartbeat import Heartbeat
 from queries_orchestration.deliveries.receive import heartbeat_of
 from queries_orchestration.model.clock import system_clock
+from queries_orchestration.model.link_keys import LinkKeys
 from queries_orchestration.settings import Settings, load_settings
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import Storage
@@ -25,9 +26,11 @@ class StorageResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     url: str = Field(default="", description="Storage URL; empty: QUERIES_STORAGE_URL decides.")
 
-    def open(self, settings: Settings) -> Storage:
-        """Open the storage."""
-        return open_storage(self.url or settings.storage_url)
+    def open(self, settings: Settings, link_keys: LinkKeys) -> Storage:
+        """Open the storage; ``link_keys`` sign the links to its files."""
+        return open_storage(
+            self.url or settings.storage_url, public_url=settings.public_url, link_keys=link_keys
+        )
 
 
 class CommunicationsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -59,11 +62,12 @@ class DeliveryResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["DeliveryResource"]:
         """Open the backends; at the end of the run or tick, stop the heartbeat."""
         settings = load_settings(os.environ)
+        link_keys = read_link_keys(settings)
         self._backends = Backends(
             database=Database(settings.database_url),
-            storage=self.storage.open(settings),
+            storage=self.storage.open(settings, link_keys),
             communications=self.communications.open(settings),
-            link_keys=read_link_keys(settings),
+            link_keys=link_keys,
             settings=settings,
             clock=system_clock,
             environment=os.environ,

@@ -6,11 +6,16 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from queries_orchestration.model.errors import InvalidSettings
+from queries_orchestration.model.link_keys import LinkKeys
 from queries_orchestration.storage.interface import Storage
 
 
-def open_storage(url: str) -> Storage:
+def open_storage(url: str, *, public_url: str, link_keys: LinkKeys) -> Storage:
     """Return the storage that a URL names: ``file:///absolute/path``.
+
+    Args:
+        public_url: root of our public site, where a storage that cannot serve files has its links.
+        link_keys: sign such links.
 
     Raises:
         InvalidSettings: the URL names no storage that we know.
@@ -24,7 +29,7 @@ def open_storage(url: str) -> Storage:
             )
         from queries_orchestration.storage.local import LocalStorage
 
-        return LocalStorage(folder)
+        return LocalStorage(folder, public_url=public_url, link_keys=link_keys)
     raise InvalidSettings(
         f"QUERIES_STORAGE_URL: scheme {parts.scheme!r} is not known, use file:///path/to/folder"
     )

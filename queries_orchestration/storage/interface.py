@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import BinaryIO, NamedTuple, Protocol
 
 from queries_orchestration.model.errors import Refused
@@ -79,6 +80,17 @@ class Storage(Protocol):
 
     def open_uploads(self, prefix: str) -> list[OpenUpload]:
         """Return the open uploads whose key starts with ``prefix``, sorted."""
+        ...
+
+    def link(self, key: str, *, file_name: str, content_type: str, expires_at: datetime) -> str:
+        """Return a URL that gives the file to whoever holds it, until ``expires_at``.
+
+        It is downloaded under this name, one of ``model.file_names``, and as this type. Whether
+        there is such a file is not looked up.
+
+        Args:
+            expires_at: aware UTC in whole seconds; the link ends then, not after.
+        """
         ...
 
     def location(self, key: str) -> str:

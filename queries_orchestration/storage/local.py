@@ -12,11 +12,22 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from queries_orchestration.model.errors import NotFound, Refused, StorageUnavailable, UploadGone
+from queries_orchestration.model import storage_links
+from queries_orchestration.model.errors import (
+    LinkRefused,
+    NotFound,
+    Refused,
+    StorageUnavailable,
+    UploadGone,
+)
+from queries_orchestration.model.link_keys import LinkKeys
+from queries_orchestration.model.storage_links import StorageLink
 from queries_orchestration.storage.interface import (
     OpenUpload,
     PartReceipt,
@@ -40,15 +51,29 @@ _WHAT_TO_DO = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedeemedFile:
+    """What a link gives: the open file, to be closed by whoever redeemed it; ``size`` in bytes."""
+
+    stream: BinaryIO
+    file_name: str
+    content_type: str
+    size: int
+
+
 class LocalStorage:
     """The storage of one machine, or of several that share the folder.
 
     Args:
         root: absolute path; made when first needed, readable by us alone.
+        public_url: root of the site that serves the links, which :meth:`redeem` opens.
+        link_keys: sign the links.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, public_url: str, link_keys: LinkKeys) -> None:
         self._root = root
+        self._public_url = public_url
+        self._link_keys = link_keys
         self._uploads = root / _UPLOADS
 
     def begin_upload(self, key: str, content_type: str) -> str:  # noqa: ARG002 - files have none
@@ -119,6 +144,35 @@ class LocalStorage:
                 if key.startswith(prefix):
                     found.append(OpenUpload(key, upload_id))
         return sorted(found)
+
+    def link(self, key: str, *, file_name: str, content_type: str, expires_at: datetime) -> str:
+        link = StorageLink(
+            key=check_key(key),
+            file_name=file_name,
+            content_type=content_type,
+            expires_at=expires_at,
+        )
+        token = storage_links.sign(self._link_keys, link)
+        return storage_links.link_url(self._public_url, token)
+
+    def redeem(self, token: str, *, now: datetime) -> RedeemedFile:
+        """Open the file that a link of ours gives at ``now`` (aware).
+
+        Raises:
+            LinkRefused: the token is none of ours, was changed or has ended, or the file is gone;
+                the same answer whatever it is.
+        """
+        link = storage_links.verify(self._link_keys, token, now=now)
+        try:
+            stream = self.open(link.key)
+        except NotFound:
+            raise LinkRefused from None
+        return RedeemedFile(
+            stream=stream,
+            file_name=link.file_name,
+            content_type=link.content_type,
+            size=os.fstat(stream.fileno()).st_size,
+        )
 
     def location(self, key: str) -> str:
         return str(self._path(key))

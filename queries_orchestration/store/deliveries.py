@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, update
 
 from queries_orchestration.model.outcomes import DeliveryState
-from queries_orchestration.store.rows import every, select_records, values_of
+from queries_orchestration.store.rows import every, one_or_none, select_records, values_of
 from queries_orchestration.store.tables import deliveries
 
 
@@ -31,6 +31,21 @@ class Delivery:
     link_expires_at: datetime | None
     message_id: str | None
     recorded_at: datetime
+
+
+def get(
+    connection: Connection, workspace_id: str, occurrence_key: str, person_id: str
+) -> Delivery | None:
+    """Return the delivery of an occurrence for one recipient."""
+    return one_or_none(
+        connection,
+        Delivery,
+        select_records(Delivery, deliveries).where(
+            deliveries.c.workspace_id == workspace_id,
+            deliveries.c.occurrence_key == occurrence_key,
+            deliveries.c.person_id == person_id,
+        ),
+    )
 
 
 def of_occurrence(connection: Connection, workspace_id: str, occurrence_key: str) -> list[Delivery]:

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, delete, update
+from sqlalchemy import Connection, delete, select, update
 
 from queries_orchestration.store.rows import one_or_none, select_records
-from queries_orchestration.store.tables import exports, requests
+from queries_orchestration.store.tables import exports, occurrences, requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +92,15 @@ def get(connection: Connection, workspace_id: str, export_id: str) -> Export | N
     )
 
 
+def occurrence_key_of(connection: Connection, workspace_id: str, export_id: str) -> str | None:
+    """Return the key of the occurrence that the export is the file of; None if interactive."""
+    return connection.scalar(
+        select(occurrences.c.key).where(
+            occurrences.c.workspace_id == workspace_id, occurrences.c.export_id == export_id
+        )
+    )
+
+
 def take(connection: Connection, workspace_id: str, export_id: str) -> None:
     """Let a run take the export: its request row goes."""
     change(connection, workspace_id, export_id, state="running")
@@ -128,17 +137,22 @@ def change(connection: Connection, workspace_id: str, export_id: str, **values: 
 
 def keep_until(
     connection: Connection, workspace_id: str, export_id: str, *, until: datetime
-) -> None:
-    """Move the file's expiry to ``until``, if it would end before."""
-    connection.execute(
+) -> bool:
+    """Move the file's expiry to ``until``, if it would end before; False if it is not ready."""
+    latest = sa.case(
+        (exports.c.expires_at < until, sa.literal(until, exports.c.expires_at.type)),
+        else_=exports.c.expires_at,
+    )
+    kept = connection.execute(
         update(exports)
         .where(
             exports.c.workspace_id == workspace_id,
             exports.c.id == export_id,
-            exports.c.expires_at < until,
+            exports.c.state == "ready",
         )
-        .values(expires_at=until)
+        .values(expires_at=latest)
     )
+    return kept.rowcount == 1
 
 
 def settle_unfinished(

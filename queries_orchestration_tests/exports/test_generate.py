@@ -21,8 +21,8 @@ from queries_orchestration.model.compile import compile_query
 from queries_orchestration.model.datasets import parse_dataset
 from queries_orchestration.model.errors import QueriesError, ReceiveTimeout
 from queries_orchestration.model.queries import parse_query
-from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import Storage
+from queries_orchestration_tests.storage.files import open_files
 
 MIB = 1024 * 1024
 ROWS = 60_000
@@ -50,7 +50,7 @@ class Unhurried:
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Storage:
-    return open_storage((tmp_path / "files").as_uri())
+    return open_files(tmp_path / "files")
 
 
 @pytest.fixture

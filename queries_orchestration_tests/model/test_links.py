@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from queries_orchestration.model.errors import InvalidSettings, LinkRefused, Refused
+from queries_orchestration.model.link_keys import LinkKeys
 from queries_orchestration.model.links import (
     LINK_LIFETIME,
     DeliveryLink,
-    LinkKeys,
     link_url,
     sign,
     verify,

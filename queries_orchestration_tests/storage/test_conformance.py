@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from queries_orchestration.model.errors import NotFound, Refused, UploadGone
+from queries_orchestration.model.errors import LinkRefused, NotFound, Refused, UploadGone
+from queries_orchestration.model.file_names import CONTENT_TYPES
 from queries_orchestration.storage.interface import OpenUpload, PartReceipt, Storage
+from queries_orchestration_tests.storage.conftest import Fetch, Fetched
 
 KEY = "0b2f/exports/9c1e.csv"
 CSV = "text/csv"
 PART = b"x" * (5 * 1024 * 1024)
+NAME = "Отчёт 2027-01-04.csv"
+NOW = datetime.now(UTC).replace(microsecond=0)
+"""A real server of links has its own clock."""
 
 
 def begin(storage: Storage, *parts: bytes, key: str = KEY) -> tuple[str, list[PartReceipt]]:
@@ -29,6 +37,15 @@ def put(storage: Storage, *parts: bytes, key: str = KEY) -> None:
 def content(storage: Storage, key: str = KEY) -> bytes:
     with storage.open(key) as file:
         return file.read()
+
+
+def link_to(storage: Storage, *, key: str = KEY, file_name: str = NAME, minutes: float = 5) -> str:
+    return storage.link(
+        key,
+        file_name=file_name,
+        content_type=CONTENT_TYPES["csv"],
+        expires_at=NOW + timedelta(minutes=minutes),
+    )
 
 
 def test_a_completed_upload_is_a_file_of_its_parts_in_order(storage: Storage) -> None:
@@ -176,6 +193,7 @@ def test_what_is_not_a_key_is_refused_everywhere(storage: Storage, key: str) -> 
         lambda: storage.delete(key),
         lambda: storage.location(key),
         lambda: storage.abort_upload(key, "0" * 32),
+        lambda: link_to(storage, key=key),
     ):
         with pytest.raises(Refused) as refused:
             call()
@@ -197,3 +215,53 @@ def test_the_longest_key_works(storage: Storage) -> None:
 
 def test_the_location_names_the_key(storage: Storage) -> None:
     assert storage.location(KEY).endswith(KEY)
+
+
+@pytest.mark.parametrize("name", [NAME, 'a"b;c,%20+ 2027-01-04.csv', "é" * 98 + ".csv"])
+def test_a_link_gives_the_file_under_its_name_and_type(
+    storage: Storage, fetch: Fetch, name: str
+) -> None:
+    put(storage, b"a,b\n")
+    assert fetch(link_to(storage, file_name=name), NOW) == Fetched(
+        b"a,b\n", name, "text/csv; charset=utf-8"
+    )
+
+
+def test_a_link_opens_as_often_as_it_is_opened_in_its_time(storage: Storage, fetch: Fetch) -> None:
+    put(storage, b"x")
+    url = link_to(storage)
+    assert fetch(url, NOW) == fetch(url, NOW + timedelta(minutes=4))
+
+
+def test_a_link_gives_its_own_file_alone(storage: Storage, fetch: Fetch) -> None:
+    put(storage, b"one", key="w/one.csv")
+    put(storage, b"two", key="w/two.csv")
+    assert fetch(link_to(storage, key="w/two.csv"), NOW).content == b"two"
+
+
+def test_an_ended_link_is_refused(storage: Storage, fetch: Fetch) -> None:
+    put(storage, b"x")
+    with pytest.raises(LinkRefused):
+        fetch(link_to(storage, minutes=-1), NOW)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda end: end[:-1], lambda end: end + "A", lambda end: end.swapcase()]
+)
+def test_a_changed_link_is_refused(
+    storage: Storage, fetch: Fetch, change: Callable[[str], str]
+) -> None:
+    put(storage, b"x")
+    root, _, end = link_to(storage).rpartition("/")
+    with pytest.raises(LinkRefused):
+        fetch(f"{root}/{change(end)}", NOW)
+
+
+def test_a_link_to_no_file_is_refused(storage: Storage, fetch: Fetch) -> None:
+    with pytest.raises(LinkRefused):
+        fetch(link_to(storage), NOW)
+    put(storage, b"x")
+    url = link_to(storage)
+    storage.delete(KEY)
+    with pytest.raises(LinkRefused):
+        fetch(url, NOW)

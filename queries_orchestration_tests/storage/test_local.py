@@ -8,21 +8,26 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from queries_orchestration.model.errors import (
     InvalidSettings,
+    LinkRefused,
     Refused,
     StorageUnavailable,
     UploadGone,
 )
+from queries_orchestration.model.link_keys import LinkKeys
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import OpenUpload, PartReceipt
 from queries_orchestration.storage.local import LocalStorage
+from queries_orchestration_tests.storage.files import LINK_KEYS, PUBLIC_URL, open_files
 
 KEY = "a/b.csv"
+NOW = datetime(2027, 1, 4, 7, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -32,11 +37,18 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def storage(root: Path) -> LocalStorage:
-    return LocalStorage(root)
+    return open_files(root)
 
 
 def files(root: Path) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+def token_for(storage: LocalStorage) -> str:
+    url = storage.link(
+        KEY, file_name="b.csv", content_type="text/csv", expires_at=NOW + timedelta(minutes=5)
+    )
+    return url.removeprefix(f"{PUBLIC_URL}/files/")
 
 
 def put(storage: LocalStorage, data: bytes) -> None:
@@ -77,9 +89,9 @@ def test_a_killed_worker_leaves_an_upload_that_is_found_and_aborted(
     script = f"""
 import os, signal
 from pathlib import Path
-from queries_orchestration.storage.local import LocalStorage
 from queries_orchestration.storage.multipart import MultipartWriter
-storage = LocalStorage(Path({str(root)!r}))
+from queries_orchestration_tests.storage.files import open_files
+storage = open_files(Path({str(root)!r}))
 upload_id = storage.begin_upload({KEY!r}, "text/csv")
 print(upload_id, flush=True)
 writer = MultipartWriter(storage, {KEY!r}, upload_id, part_bytes=10)
@@ -124,7 +136,7 @@ def test_a_full_disk_says_to_free_some_space(storage: LocalStorage, root: Path) 
 
 def test_a_root_that_is_no_folder_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    storage = LocalStorage(tmp_path / "file" / "deeper")
+    storage = open_files(tmp_path / "file" / "deeper")
     with pytest.raises(StorageUnavailable, match="is not a folder"):
         storage.begin_upload(KEY, "text/csv")
 
@@ -192,7 +204,7 @@ def test_a_folder_is_no_file(storage: LocalStorage) -> None:
 
 def test_a_url_may_hold_escaped_characters(tmp_path: Path) -> None:
     folder = tmp_path / "a folder é"
-    assert open_storage(folder.as_uri()).location(KEY) == os.fspath(folder / KEY)
+    assert open_files(folder).location(KEY) == os.fspath(folder / KEY)
 
 
 @pytest.mark.parametrize(
@@ -201,5 +213,47 @@ def test_a_url_may_hold_escaped_characters(tmp_path: Path) -> None:
 )
 def test_a_url_that_names_no_storage_is_refused_without_telling_its_secrets(url: str) -> None:
     with pytest.raises(InvalidSettings, match=r"QUERIES_STORAGE_URL.*file:///") as refused:
-        open_storage(url)
+        open_storage(url, public_url=PUBLIC_URL, link_keys=LINK_KEYS)
     assert "secret" not in refused.value.message
+
+
+def test_a_link_ends_at_its_expiry_by_the_given_clock(storage: LocalStorage) -> None:
+    put(storage, b"x")
+    token = token_for(storage)
+    storage.redeem(token, now=NOW + timedelta(minutes=5, seconds=-1)).stream.close()
+    with pytest.raises(LinkRefused):
+        storage.redeem(token, now=NOW + timedelta(minutes=5))
+
+
+def test_a_link_lives_over_a_change_of_keys_until_its_own_is_taken_out(root: Path) -> None:
+    before, during, after = (
+        open_files(root, LinkKeys.parse(keys))
+        for keys in (f"k1:{'a' * 40}", f"k2:{'b' * 40},k1:{'a' * 40}", f"k2:{'b' * 40}")
+    )
+    put(before, b"x")
+    token = token_for(before)
+    during.redeem(token, now=NOW).stream.close()
+    with pytest.raises(LinkRefused):
+        after.redeem(token, now=NOW)
+
+
+def test_a_redeemed_file_stays_whole_when_it_is_removed_or_replaced(storage: LocalStorage) -> None:
+    put(storage, b"the first")
+    redeemed = storage.redeem(token_for(storage), now=NOW)
+    put(storage, b"the second, longer")
+    storage.delete(KEY)
+    with redeemed.stream as stream:
+        assert (stream.read(), redeemed.size) == (b"the first", 9)
+
+
+def test_a_link_to_a_folder_is_refused(storage: LocalStorage, root: Path) -> None:
+    (root / KEY).mkdir(parents=True)
+    with pytest.raises(LinkRefused):
+        storage.redeem(token_for(storage), now=NOW)
+
+
+def test_a_file_that_may_not_be_read_is_no_refusal_of_its_link(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    storage = open_files(tmp_path / "file")
+    with pytest.raises(StorageUnavailable, match="is not a folder"):
+        storage.redeem(token_for(storage), now=NOW)

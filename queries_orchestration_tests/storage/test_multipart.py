@@ -16,8 +16,8 @@ from queries_orchestration.exports.file_writer import FileFormat, FileOptions, o
 from queries_orchestration.model.columns import Column
 from queries_orchestration.model.errors import StorageUnavailable, UploadGone
 from queries_orchestration.storage.interface import PartReceipt, Storage
-from queries_orchestration.storage.local import LocalStorage
 from queries_orchestration.storage.multipart import PART_BYTES, MultipartWriter, StoredFile
+from queries_orchestration_tests.storage.files import Folder
 
 KEY = "a/b.csv"
 
@@ -36,7 +36,7 @@ def assert_nothing_is_left(storage: Storage) -> None:
     assert storage.open_uploads("") == []
 
 
-class Recording(LocalStorage):
+class Recording(Folder):
     """Remembers the sizes of the parts."""
 
     def __init__(self, root: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_late_worker_learns_it_at_its_next_part(storage: Storage) -> None:
     assert_nothing_is_left(storage)
 
 
-class Shortened(LocalStorage):
+class Shortened(Folder):
     """Says that it completed, and did not keep everything."""
 
     def complete_upload(self, key: str, upload_id: str, parts: Sequence[PartReceipt]) -> None:
@@ -204,7 +204,7 @@ class Shortened(LocalStorage):
         Path(self.location(key)).write_bytes(b"half")
 
 
-class Forgetful(LocalStorage):
+class Forgetful(Folder):
     """Says that it completed, and kept nothing."""
 
     def complete_upload(self, key: str, upload_id: str, parts: Sequence[PartReceipt]) -> None:
@@ -213,7 +213,7 @@ class Forgetful(LocalStorage):
 
 @pytest.mark.parametrize("backend", [Shortened, Forgetful])
 def test_completion_is_believed_only_when_storage_has_every_byte(
-    tmp_path: Path, backend: type[LocalStorage]
+    tmp_path: Path, backend: type[Folder]
 ) -> None:
     with begin(backend(tmp_path)) as writer:
         writer.write(b"whole")
@@ -221,7 +221,7 @@ def test_completion_is_believed_only_when_storage_has_every_byte(
             writer.complete()
 
 
-class Unreachable(LocalStorage):
+class Unreachable(Folder):
     def abort_upload(self, key: str, upload_id: str) -> None:
         raise StorageUnavailable("storage does not answer")
 

@@ -1,0 +1,112 @@
+"""WF-PFM-QRY-006, hop 6: a five-minute link for the requester or a schedule authority."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection
+
+from queries_orchestration.exports.download_link import (
+    DownloadLink,
+    ExportFile,
+    find_file,
+    give_link,
+)
+from queries_orchestration.exports.open_query import open_query
+from queries_orchestration.model.access import ADMINISTRATOR
+from queries_orchestration.model.clock import Clock
+from queries_orchestration.model.errors import AccessLost, NotFound, PermanentError, SourceGone
+from queries_orchestration.storage.interface import Storage
+from queries_orchestration.store import people
+from queries_orchestration.store.database import Database
+
+
+def download(
+    database: Database,
+    storage: Storage,
+    *,
+    clock: Clock,
+    environment: Mapping[str, str],
+    workspace_id: str,
+    person_id: str,
+    export_id: str,
+) -> DownloadLink:
+    """Return a link to a ready, unexpired file, and record the download.
+
+    An interactive export's file is its requester's; a delivery's is the schedule authority's. Who
+    it is must be able to open the source now. The person is of the workspace, or of none.
+
+    Args:
+        environment: where the connection's URL variable is looked up.
+        export_id: any text.
+
+    Raises:
+        NotFound: there is no such export, or it is not this person's: always the same answer.
+        AccessLost: the requester can no longer open the source.
+        Refused: told to those entitled: ``not_ready``, ``export_failed``, ``cancelled``,
+            ``file_expired`` or ``file_gone``.
+        SourceUnavailable, StorageUnavailable, StoreUnavailable: try again later.
+    """
+    with database.read() as connection:
+        file = find_file(connection, workspace_id, export_id)
+        if file is None:
+            raise _not_found()
+        _check_entitled(connection, file, person_id, environment)
+    return give_link(
+        database,
+        storage,
+        file,
+        person_id=person_id,
+        occurrence_key=None,
+        record=True,
+        at=clock(),
+    )
+
+
+def _check_entitled(
+    connection: Connection, file: ExportFile, person_id: str, environment: Mapping[str, str]
+) -> None:
+    is_requester = file.schedule is None and person_id == file.export.actor_id
+    if not is_requester and not _governs(connection, file, person_id):
+        raise _not_found()
+    try:
+        _open_source(connection, file, person_id, environment)
+    except PermanentError as error:
+        if not is_requester:
+            raise _not_found() from None
+        raise AccessLost(
+            f"You can no longer open the source of this file. {error.message}"
+        ) from error
+
+
+def _governs(connection: Connection, file: ExportFile, person_id: str) -> bool:
+    """Whether the person is the schedule's owner now, or an administrator."""
+    if file.schedule is None:
+        return False
+    person = people.get(connection, file.schedule.workspace_id, person_id)
+    return person is not None and (
+        person.id == file.schedule.owner_id or ADMINISTRATOR in person.roles
+    )
+
+
+def _open_source(
+    connection: Connection, file: ExportFile, person_id: str, environment: Mapping[str, str]
+) -> None:
+    """Open what the file was made of, with the same values, as this person."""
+    if file.source.archived:
+        raise SourceGone("The query was deleted or archived.")
+    open_query(
+        connection,
+        file.export.workspace_id,
+        source_id=file.export.source_id,
+        version=file.export.version,
+        actor_id=person_id,
+        given_values=file.export.runtime_values,
+        moment=file.export.created_at,
+        time_zone=file.export.time_zone,
+        environment=environment,
+    )
+
+
+def _not_found() -> NotFound:
+    return NotFound("There is no such export, or it is not yours to download.")
