@@ -6,17 +6,20 @@ import dagster as dg
 
 from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence
 from queries_orchestration.orchestration.dispatcher import dispatch_deliveries
+from queries_orchestration.orchestration.export_query import export_query
+from queries_orchestration.orchestration.offering import offer_deliveries, offer_exports
 from queries_orchestration.orchestration.resources import (
     CommunicationsResource,
-    DeliveryResource,
     StorageResource,
+    WorkerResource,
 )
 
 defs = dg.Definitions(
-    jobs=[deliver_occurrence],
+    jobs=[deliver_occurrence, export_query],
     schedules=[dispatch_deliveries],
+    sensors=[offer_deliveries, offer_exports],
     resources={
-        "delivery": DeliveryResource(
+        "worker": WorkerResource(
             storage=StorageResource(), communications=CommunicationsResource()
         ),
         # Ops share one process; nothing that passes between them is worth keeping beyond it.

@@ -78,6 +78,17 @@ class Settings:
         "Sender of messages",
         "Queries <queries@localhost>",
     )
+    dagster_url: str = _setting(
+        "QUERIES_DAGSTER_URL",
+        "Dagster's web server, asked to launch run-now and exports at once;"
+        " empty: the sensors find them within seconds",
+        "",
+    )
+    dagster_ui_runs: bool = _setting(
+        "QUERIES_DAGSTER_UI_RUNS",
+        "`1` lets operators run a schedule for a person from Dagster's Launchpad",
+        True,
+    )
     demo: bool = _setting(
         "QUERIES_DEMO",
         "`1` allows `tick --at` a future instant; set by `make demo` and `make dev` only",
@@ -107,6 +118,11 @@ class Settings:
         "QUERIES_DELIVERY_DEADLINE",
         "Seconds one receive of a delivery may take",
         900.0,
+    )
+    export_deadline: float = _setting(
+        "QUERIES_EXPORT_DEADLINE",
+        "Seconds one receive of an interactive export may take",
+        21_600.0,
     )
     dispatch_budget: float = _setting(
         "QUERIES_DISPATCH_BUDGET",
@@ -194,6 +210,8 @@ def _sqlite_url(file: Path) -> str:
 def _check(settings: Settings) -> None:
     _check_database_url(settings.database_url)
     _check_public_url(settings.public_url)
+    if settings.dagster_url and urlsplit(settings.dagster_url).scheme not in ("http", "https"):
+        raise InvalidSettings("QUERIES_DAGSTER_URL must begin with http:// or https:// .")
     for item in fields(settings):
         value = getattr(settings, item.name)
         # Written so that `nan`, which is neither smaller nor larger, is refused too.

@@ -17,11 +17,12 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from queries_orchestration.catalog.apply import apply_catalog
-from queries_orchestration.deliveries.backends import Backends, open_backends
 from queries_orchestration.deliveries.dispatch import Pass, run_pass
 from queries_orchestration.deliveries.receive import work
-from queries_orchestration.deliveries.start import NothingToDo
 from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.receives.backends import Backends, open_backends
+from queries_orchestration.receives.runs import NoRuns
+from queries_orchestration.receives.start import NothingToDo
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store import cross_workspace, deliveries, exports, occurrences, schedules
 from queries_orchestration.store.deliveries import Delivery
@@ -161,14 +162,12 @@ class House:
     def dispatch(self, at: datetime) -> Pass:
         """Run one pass with the clock at ``at``."""
         self.clock.at = at
-        return run_pass(self.backends, at=at, offer=True)
+        return run_pass(self.backends, NoRuns(), at=at, offer=True)
 
     def take(self, offer: Offer) -> str:
         """Work one receive; returns the outcome, the error's code, or ``nothing``."""
         try:
-            result = work(
-                self.backends, offer.occurrence_key, offer_number=offer.number, run_id="test"
-            )
+            result = work(self.backends, offer.key, offer_number=offer.number, run_id="test")
         except QueriesError as error:
             return error.code
         return "nothing" if isinstance(result, NothingToDo) else result
@@ -190,7 +189,7 @@ class House:
 
     def unsettled(self) -> int:
         with self.backends.database.read() as connection:
-            return len(cross_workspace.unsettled(connection, silence=1))
+            return len(cross_workspace.unfinished(connection, silence=1))
 
 
 def build_house(

@@ -11,9 +11,9 @@ from hypothesis import given, strategies as st
 from sqlalchemy import make_url
 
 from queries_orchestration.communications.mailbox import Mailbox
-from queries_orchestration.deliveries.backends import open_backends
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import InvalidSettings
+from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import LONGEST_SECONDS, Settings, load_settings
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"

@@ -18,9 +18,9 @@ from queries_orchestration.cli.output import (
     zone_of,
 )
 from queries_orchestration.cli.verb import pass_ready_settings
-from queries_orchestration.deliveries.backends import Backends, open_backends
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import NotFound
+from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import Settings
 from queries_orchestration.store import (
     deliveries,

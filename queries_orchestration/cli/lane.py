@@ -14,11 +14,11 @@ from contextlib import redirect_stdout
 import dagster as dg
 
 from queries_orchestration.definitions import defs
-from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence
-from queries_orchestration.orchestration.run_requests import run_config_of, tags_of
+from queries_orchestration.orchestration.run_requests import job_of, run_config_of, tags_of
 from queries_orchestration.settings import Settings, load_settings
+from queries_orchestration.store import cross_workspace
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.offers import Offer, offer_waiting
+from queries_orchestration.store.offers import Offer
 
 
 def work_lane(
@@ -30,10 +30,10 @@ def work_lane(
         Each offer with whether its run succeeded.
     """
     database = Database(settings.database_url)
-    job = defs.resolve_job_def(deliver_occurrence.name)
+    job = defs.resolve_job_def(job_of(lane).name)
     while True:
         with database.transaction() as connection:
-            offers = offer_waiting(
+            offers = cross_workspace.offer_waiting(
                 connection,
                 lane,
                 live_limit=settings.lane_offers(lane),
@@ -59,7 +59,7 @@ def main(lane: str) -> None:
         for offer, success in work_lane(
             lane, settings=load_settings(os.environ), instance=instance
         ):
-            line = {"occurrence": offer.occurrence_key, "success": success}
+            line = {"work": offer.key, "success": success}
             told.write(json.dumps(line) + "\n")
             told.flush()
 

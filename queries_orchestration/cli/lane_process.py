@@ -20,7 +20,7 @@ class LaneFailed(QueriesError):
 
 
 def run_lane_process(settings: Settings, lane: str) -> Iterator[str]:
-    """Work ``lane`` in a child process; yields the key of each occurrence it worked on.
+    """Work ``lane`` in a child process; yields the key of each piece of work it did.
 
     A process of its own, since only it needs Dagster, which takes seconds to load.
 
@@ -40,7 +40,7 @@ def run_lane_process(settings: Settings, lane: str) -> Iterator[str]:
         ) as child,
     ):
         for line in child.stdout or ():
-            yield json.loads(line)["occurrence"]
+            yield json.loads(line)["work"]
     if child.returncode != 0:
         raise LaneFailed(
             f"The process of the {lane} lane ended with status {child.returncode}; see {log}."

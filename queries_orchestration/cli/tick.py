@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,15 +16,16 @@ from queries_orchestration.cli.output import (
     print_json,
     print_table,
     print_wrapped,
-    slot_text,
 )
+from queries_orchestration.cli.runs import runs_of
+from queries_orchestration.cli.told import Told, tell
 from queries_orchestration.cli.verb import pass_ready_settings
-from queries_orchestration.deliveries.backends import Backends, open_backends
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import QueriesError, Refused
-from queries_orchestration.settings import DELIVERY_LANE, Settings
-from queries_orchestration.store import cross_workspace, occurrences, schedules, workspaces
+from queries_orchestration.receives.backends import Backends, open_backends
+from queries_orchestration.settings import Settings
+from queries_orchestration.store import cross_workspace
 from queries_orchestration.store.cross_workspace import Waiting
 
 
@@ -52,24 +52,6 @@ class Instant(click.ParamType[datetime]):
             self.fail(f"{value!r} is not an ISO 8601 instant.", param, ctx)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """One occurrence, as both forms of the output tell it; ``slot`` is text for people."""
-
-    occurrence: str
-    workspace: str
-    schedule: str
-    slot: str
-    state: str
-    outcome: str | None
-    code: str | None
-
-    @property
-    def where(self) -> str:
-        """The schedule with its workspace: two workspaces may use one name."""
-        return f"{self.workspace}/{self.schedule}"
-
-
 @click.command()
 @click.option(
     "--at",
@@ -91,65 +73,53 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
         )
     moment = at or now
     backends = open_backends(settings, os.environ, system_clock)
-    # Nothing is offered here: an offer needs somebody who launches its run at once.
-    done = run_pass(backends, at=moment, offer=False)
-    if done.held_by is not None:
-        raise PassHeld(f"Another dispatcher pass is at work: {done.held_by}. Try again.")
-    totals = {"admitted": done.admitted, "missed": done.missed, "recovered": done.recovered}
     worked: list[Told] = []
-    while work and _something_may_start(backends):
-        if not as_json and not worked:
-            click.echo("Working …", err=True)
-        finished = [_look_up(backends, key) for key in run_lane_process(settings, DELIVERY_LANE)]
-        worked += finished
-        if not finished:
-            break
-        # Another command's pass may hold the lock by now; it does the same work.
-        done = run_pass(backends, at=moment, offer=False)
-        for name in totals:
-            totals[name] += getattr(done, name)
+    with runs_of(settings) as runs:
+        # Nothing is offered here: an offer needs somebody who launches its run at once.
+        done = run_pass(backends, runs, at=moment, offer=False)
+        if done.held_by is not None:
+            raise PassHeld(f"Another dispatcher pass is at work: {done.held_by}. Try again.")
+        totals = {"admitted": done.admitted, "missed": done.missed, "recovered": done.recovered}
+        while work and (lanes := _lanes_that_may_start(backends)):
+            if not as_json and not worked:
+                click.echo("Working …", err=True)
+            finished = [
+                _look_up(backends, key)
+                for lane in lanes
+                for key in run_lane_process(settings, lane)
+            ]
+            worked += finished
+            if not finished:
+                break
+            # Another command's pass may hold the lock by now; it does the same work.
+            done = run_pass(backends, runs, at=moment, offer=False)
+            for name in totals:
+                totals[name] += getattr(done, name)
     with backends.database.read() as connection:
-        unsettled = _unsettled(connection, settings)
-        waiting = [(_told(connection, one.occurrence_key), one) for one in unsettled]
+        unfinished = _unfinished(connection, settings)
+        waiting = [(tell(connection, one.key), one) for one in unfinished]
     if as_json:
         _print_json(moment, totals, worked, waiting)
     else:
         _print_text(moment, totals, worked, waiting)
 
 
-def _unsettled(connection: Connection, settings: Settings) -> list[Waiting]:
-    return cross_workspace.unsettled(connection, silence=settings.heartbeat_silence)
+def _unfinished(connection: Connection, settings: Settings) -> list[Waiting]:
+    return cross_workspace.unfinished(connection, silence=settings.heartbeat_silence)
 
 
-def _something_may_start(backends: Backends) -> bool:
-    """Tell whether a lane is worth its start: what waits for an instant cannot start."""
+def _lanes_that_may_start(backends: Backends) -> list[str]:
+    """Return the lanes that are worth a process: what waits for an instant cannot start."""
     with backends.database.read() as connection:
-        return any(one.until is None for one in _unsettled(connection, backends.settings))
+        may_start = [
+            one.lane for one in _unfinished(connection, backends.settings) if one.until is None
+        ]
+    return sorted(set(may_start))
 
 
 def _look_up(backends: Backends, key: str) -> Told:
     with backends.database.read() as connection:
-        return _told(connection, key)
-
-
-def _told(connection: Connection, key: str) -> Told:
-    workspace_id = cross_workspace.workspace_of(connection, key) or ""
-    workspace = workspaces.get(connection, workspace_id)
-    found = occurrences.get(connection, workspace_id, key)
-    if workspace is None or found is None:
-        raise QueriesError(f"The occurrence {key} is gone.")
-    schedule = schedules.get(connection, workspace_id, found.schedule_id)
-    if schedule is None:
-        raise QueriesError(f"The schedule of the occurrence {key} is gone.")
-    return Told(
-        occurrence=key,
-        workspace=workspace.name,
-        schedule=schedule.name,
-        slot=slot_text(schedule, found),
-        state=found.state,
-        outcome=found.outcome,
-        code=found.code,
-    )
+        return tell(connection, key)
 
 
 def _print_json(
@@ -164,19 +134,31 @@ def _print_json(
             **totals,
             "worked": [
                 {
-                    "occurrence": one.occurrence,
+                    "occurrence": one.key,
                     "workspace": one.workspace,
-                    "schedule": one.schedule,
+                    "schedule": one.name,
                     "state": one.state,
                     "outcome": one.outcome,
                     "code": one.code,
                 }
                 for one in worked
+                if one.kind == "occurrence"
+            ],
+            "exports": [
+                {
+                    "export": one.key,
+                    "workspace": one.workspace,
+                    "query": one.name,
+                    "state": one.state,
+                    "code": one.code,
+                }
+                for one in worked
+                if one.kind == "export"
             ],
             "waiting": [
                 {
-                    "occurrence": one.occurrence,
-                    "schedule": one.schedule,
+                    one.kind: one.key,
+                    "schedule" if one.kind == "occurrence" else "query": one.name,
                     "why": wait.why,
                     "until": wait.until,
                 }
@@ -199,7 +181,7 @@ def _print_text(
     if worked:
         click.echo()
         print_table(
-            ["SCHEDULE", "SLOT", "ENDED", "CODE"],
+            ["SCHEDULE OR QUERY", "SLOT", "ENDED", "CODE"],
             [[one.where, one.slot, one.outcome or one.state, one.code] for one in worked],
         )
     if waiting:

@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 
 from queries_orchestration.communications.compose import MessageFacts, compose
 from queries_orchestration.communications.interface import Message, message_id
-from queries_orchestration.deliveries.backends import Backends
-from queries_orchestration.deliveries.heartbeat import Heartbeat
 from queries_orchestration.deliveries.personal_link import link_of
 from queries_orchestration.deliveries.recipients import Recipient, recipients_now
 from queries_orchestration.deliveries.resolve import Assignment, assignment_of
@@ -24,10 +22,12 @@ from queries_orchestration.model.errors import (
 from queries_orchestration.model.ids import communication_key, new_id
 from queries_orchestration.model.links import FILE_OUTLIVES_LINK, LINK_LIFETIME, link_url, sign
 from queries_orchestration.model.outcomes import DeliveryState
-from queries_orchestration.store import deliveries, exports, occurrences
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.store import claims, deliveries, exports
+from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.deliveries import Delivery
 from queries_orchestration.store.exports import Export
-from queries_orchestration.store.occurrences import Receive
 
 
 def deliver(backends: Backends, receive: Receive, export: Export, heartbeat: Heartbeat) -> None:
@@ -44,9 +44,7 @@ def deliver(backends: Backends, receive: Receive, export: Export, heartbeat: Hea
         present = recipients_now(connection, receive.workspace_id, assignment.schedule.id)
         known = {
             row.person_id: row
-            for row in deliveries.of_occurrence(
-                connection, receive.workspace_id, receive.occurrence_key
-            )
+            for row in deliveries.of_occurrence(connection, receive.workspace_id, receive.key)
         }
     unavailable: CommunicationsUnavailable | None = None
     for recipient in present:
@@ -74,11 +72,11 @@ def _record(backends: Backends, receive: Receive, export: Export, recipient: Rec
     expires_at = issued_at + LINK_LIFETIME
     delivery = Delivery(
         workspace_id=receive.workspace_id,
-        occurrence_key=receive.occurrence_key,
+        occurrence_key=receive.key,
         person_id=recipient.person.id,
         state="sending" if sending else "skipped",
         code=recipient.skip_code,
-        communication_key=communication_key(receive.occurrence_key, recipient.person.id),
+        communication_key=communication_key(receive.key, recipient.person.id),
         receive_number=receive.number,
         link_token_id=new_id() if sending else None,
         link_key_id=backends.link_keys.signing_key_id if sending else None,
@@ -88,7 +86,7 @@ def _record(backends: Backends, receive: Receive, export: Export, recipient: Rec
         recorded_at=at,
     )
     with backends.database.transaction() as connection:
-        occurrences.hold(connection, receive)
+        claims.hold(connection, receive)
         deliveries.record(connection, delivery)
         if sending:
             exports.keep_until(
@@ -123,7 +121,7 @@ def _send(
             state, code = "refused", error.code
         backends.reached("submitted, not recorded")
     with backends.database.transaction() as connection:
-        occurrences.hold(connection, receive)
+        claims.hold(connection, receive)
         deliveries.conclude(connection, delivery, state=state, code=code, message_id=sent_id)
     backends.reached("recipient concluded")
 
@@ -139,7 +137,7 @@ def _conclude_removed(
     for delivery in known:
         if delivery.state == "sending" and delivery.person_id not in still_there:
             with backends.database.transaction() as connection:
-                occurrences.hold(connection, receive)
+                claims.hold(connection, receive)
                 deliveries.conclude(connection, delivery, state="uncertain", code="removed")
 
 

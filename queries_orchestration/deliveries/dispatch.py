@@ -14,16 +14,18 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from queries_orchestration.deliveries.backends import Backends
-from queries_orchestration.deliveries.recover import recover_silent
+from queries_orchestration.deliveries.recover import recover_silent, tend_offers
+from queries_orchestration.exports.expire import expire_files
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.model.missed_slots import why_missed
 from queries_orchestration.model.recurrences import Recurrence, next_slot
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.runs import Runs
 from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import cross_workspace, dispatchers, occurrences, schedules
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
-from queries_orchestration.store.offers import Offer, offer_waiting
+from queries_orchestration.store.offers import Offer
 from queries_orchestration.store.schedules import Schedule
 
 SCHEDULES_A_BATCH: Final = 50
@@ -44,10 +46,11 @@ class Pass:
     offers: tuple[Offer, ...] = ()
 
 
-def run_pass(backends: Backends, *, at: datetime, offer: bool) -> Pass:
+def run_pass(backends: Backends, runs: Runs, *, at: datetime, offer: bool) -> Pass:
     """Run one dispatcher pass under the dispatcher's lock.
 
     Args:
+        runs: what Dagster says of runs, for recovery.
         at: decides what is due, and nothing else (calendar clock).
         offer: whether somebody stands ready to take the offers to Dagster.
     """
@@ -60,12 +63,13 @@ def run_pass(backends: Backends, *, at: datetime, offer: bool) -> Pass:
         with database.transaction() as connection:
             dispatchers.begin_pass(connection, DELIVERY_DISPATCHER, dispatchers.this_process())
         admitted, missed = _admit_due(backends, at)
-        recovered = recover_silent(backends)
+        recovered = recover_silent(backends, runs) + tend_offers(backends, runs, DELIVERY_LANE)
+        expire_files(backends)
         backends.reached("before offering")
         offers: list[Offer] = []
         if offer:
             with database.transaction() as connection:
-                offers = offer_waiting(
+                offers = cross_workspace.offer_waiting(
                     connection,
                     DELIVERY_LANE,
                     live_limit=settings.lane_offers(DELIVERY_LANE),
@@ -128,7 +132,7 @@ def _admit(
             at=at,
             lateness_limit=_seconds(schedule.lateness_limit),
         )
-        inserted = occurrences.admit(
+        inserted = occurrences.admit_slot(
             connection,
             schedule.workspace_id,
             key=slot_key(schedule.id, slot),

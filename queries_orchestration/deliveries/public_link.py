@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from queries_orchestration.deliveries.backends import Backends
 from queries_orchestration.deliveries.personal_link import link_of
 from queries_orchestration.exports.download_link import (
     DownloadLink,
@@ -18,6 +17,7 @@ from queries_orchestration.exports.download_link import (
 )
 from queries_orchestration.model.errors import LinkRefused, Refused
 from queries_orchestration.model.links import DeliveryLink, verify
+from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import deliveries, people, schedules
 
 

@@ -5,20 +5,21 @@ The Dagster job runs the same steps as ops; tests and simulations call this one.
 
 from __future__ import annotations
 
-from queries_orchestration.deliveries.backends import Backends
 from queries_orchestration.deliveries.deliver import deliver
-from queries_orchestration.deliveries.heartbeat import Heartbeat
 from queries_orchestration.deliveries.make_file import make_file
 from queries_orchestration.deliveries.resolve import resolve
 from queries_orchestration.deliveries.settle import (
-    failures_settled,
+    fail,
     settle_delivered,
     settle_skipped_empty,
 )
 from queries_orchestration.deliveries.skip_empty import is_to_be_skipped
-from queries_orchestration.deliveries.start import NothingToDo, start
 from queries_orchestration.model.outcomes import Outcome
-from queries_orchestration.store.occurrences import Receive
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.boundary import failures_settled
+from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.receives.start import NothingToDo, start
+from queries_orchestration.store.claims import Receive
 
 
 def heartbeat_of(backends: Backends, receive: Receive) -> Heartbeat:
@@ -43,7 +44,10 @@ def work(
     receive = start(backends, occurrence_key, offer_number=offer_number, run_id=run_id)
     if isinstance(receive, NothingToDo):
         return receive
-    with heartbeat_of(backends, receive) as heartbeat, failures_settled(backends, receive):
+    with (
+        heartbeat_of(backends, receive) as heartbeat,
+        failures_settled(backends, receive, fail),
+    ):
         resolve(backends, receive)
         export = make_file(backends, receive, heartbeat)
         if is_to_be_skipped(backends, receive, export):

@@ -1,6 +1,6 @@
-"""Recovery: find the receives whose worker has fallen silent, and offer their work again.
+"""Recovery: find what a lost worker held or a lost launch left, and let it be offered again.
 
-An offer that no run took needs no step here: its lease ends and it is offered again.
+An offer that no run took needs no step here when Dagster knows nothing of it: its lease ends.
 """
 
 from __future__ import annotations
@@ -8,52 +8,95 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from queries_orchestration.deliveries.backends import Backends
-from queries_orchestration.deliveries.settle import Settled, Settlement, announce, settle
-from queries_orchestration.settings import MAX_RECEIVES
-from queries_orchestration.store import cross_workspace, occurrences
+from queries_orchestration.deliveries import settle as occurrence_settle
+from queries_orchestration.exports import settle as export_settle
+from queries_orchestration.model.errors import TransientError
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.boundary import try_again
+from queries_orchestration.receives.runs import Runs
+from queries_orchestration.settings import DELIVERY_LANE, MAX_RECEIVES
+from queries_orchestration.store import claims, cross_workspace
+from queries_orchestration.store.cross_workspace import Silent
+from queries_orchestration.store.offers import Offer, release, renew
 
-RECEIVES_A_BATCH: Final = 50
+RECEIVES_A_PASS: Final = 200
+OFFERS_A_PASS: Final = 100
 WORKER_LOST: Final = "worker_lost"
+TERMINATED: Final = "An operator terminated its run in Dagster."
 
 log = logging.getLogger(__name__)
 
 
-def recover_silent(backends: Backends) -> int:
-    """Offer again what a silent worker held, or fail it after the third receive.
+class WorkerLost(TransientError):
+    """The heartbeat of a receive fell silent."""
+
+    code = WORKER_LOST
+
+
+def recover_silent(backends: Backends, runs: Runs) -> int:
+    """End the receives whose worker is gone: offered again, failed after the third, or cancelled.
 
     Returns:
         How many receives were ended.
     """
-    recovered = 0
-    while True:
-        settled: list[Settled] = []
-        with backends.database.transaction() as connection:
-            silent = cross_workspace.silent_receives(
-                connection, silence=backends.settings.heartbeat_silence, limit=RECEIVES_A_BATCH
-            )
-            for receive in silent:
-                if receive.number < MAX_RECEIVES:
-                    occurrences.wait_again(
-                        connection,
-                        receive,
-                        code=WORKER_LOST,
-                        delay=backends.settings.retry_after(receive.number),
-                    )
-                    log.warning(
-                        "worker_lost occurrence=%s receive=%d",
-                        receive.occurrence_key,
-                        receive.number,
-                    )
-                    continue
-                lost = Settlement(
-                    outcome="failed",
-                    code=WORKER_LOST,
-                    message=f"The worker was lost {MAX_RECEIVES} times; see its runs in Dagster.",
-                )
-                settled.append(settle(connection, receive, lost, at=backends.clock()))
-        for one in settled:
-            announce(one)
-        recovered += len(silent)
-        if len(silent) < RECEIVES_A_BATCH:
-            return recovered
+    with backends.database.read() as connection:
+        silent = cross_workspace.silent_receives(
+            connection, silence=backends.settings.heartbeat_silence, limit=RECEIVES_A_PASS
+        )
+    return sum(_recover(backends, runs, one) for one in silent)
+
+
+def _recover(backends: Backends, runs: Runs, silent: Silent) -> bool:
+    """End one silent receive; False if it has a heartbeat again, or somebody else ended it."""
+    state = runs.of_receive(silent.run_id)
+    receive = silent.receive
+    with backends.database.transaction() as connection:
+        if not claims.take_silent(connection, receive, silence=backends.settings.heartbeat_silence):
+            return False
+    if state == "cancelled":
+        cancel(backends, silent.lane, receive.workspace_id, receive.key)
+    else:
+        log.warning("worker_lost work=%s receive=%d", receive.key, receive.number)
+        lost = WorkerLost(f"The worker was lost {MAX_RECEIVES} times; see its runs in Dagster.")
+        fail = occurrence_settle.fail if silent.lane == DELIVERY_LANE else export_settle.fail
+        try_again(backends, receive, lost, fail)
+    if state == "working":
+        runs.report_lost(silent.run_id)
+    return True
+
+
+def tend_offers(backends: Backends, runs: Runs, lane: str) -> int:
+    """Renew the offers whose run waits in Dagster, take back those whose run ended unstarted.
+
+    A run that an operator cancelled before it started settles its work as cancelled.
+
+    Returns:
+        How many offers were taken back.
+    """
+    with backends.database.read() as connection:
+        live = cross_workspace.live_offers(connection, lane, limit=OFFERS_A_PASS)
+    return sum(_tend(backends, runs, offer) for offer in live)
+
+
+def _tend(backends: Backends, runs: Runs, offer: Offer) -> bool:
+    state = runs.of_offer(offer)
+    if state == "cancelled":
+        return cancel(backends, offer.lane, offer.workspace_id, offer.key)
+    with backends.database.transaction() as connection:
+        if state == "pending":
+            renew(connection, offer, lease=backends.settings.offer_lease)
+            return False
+        if state != "ended":
+            return False
+        delay = backends.settings.retry_after(min(offer.number, MAX_RECEIVES))
+        return release(connection, offer, delay=delay)
+
+
+def cancel(backends: Backends, lane: str, workspace_id: str, key: str) -> bool:
+    """Settle work as cancelled because its run was terminated; False if it is settled already."""
+    with backends.database.transaction() as connection:
+        if lane != DELIVERY_LANE:
+            return export_settle.cancel_within(connection, workspace_id, key, by=TERMINATED)
+        return occurrence_settle.cancel_within(
+            connection, workspace_id, key, message=TERMINATED, at=backends.clock()
+        )

@@ -1,22 +1,32 @@
-"""Hop 3, second half: who acts, and what exactly is read.
+"""Hop 3: who acts, and what exactly is read.
 
 The owner acts for the recurrence, the clicking person for a run-now request. The pinned query
-version is opened under the access that the actor has now.
+version is opened under the access that the actor has now; its values are fixed with the export.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection
 
-from queries_orchestration.deliveries.backends import Backends
 from queries_orchestration.exports.open_query import OpenedQuery, open_query
 from queries_orchestration.model.errors import ReceiveLost, SourceGone
 from queries_orchestration.model.ids import new_id
-from queries_orchestration.store import exports, occurrences, schedules, sources, workspaces
-from queries_orchestration.store.occurrences import Occurrence, Receive
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.store import (
+    claims,
+    exports,
+    occurrences,
+    schedules,
+    sources,
+    workspaces,
+)
+from queries_orchestration.store.claims import Receive
+from queries_orchestration.store.exports import Export
+from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source
 from queries_orchestration.store.workspaces import Workspace
@@ -44,25 +54,51 @@ def assignment_of(connection: Connection, receive: Receive) -> Assignment:
         ReceiveLost: the occurrence is no longer held by ``receive``.
         SourceGone: the source was deleted or archived.
     """
-    occurrences.hold(connection, receive)
+    claims.hold(connection, receive)
     workspace_id = receive.workspace_id
-    occurrence = occurrences.get(connection, workspace_id, receive.occurrence_key)
+    occurrence = occurrences.get(connection, workspace_id, receive.key)
     workspace = workspaces.get(connection, workspace_id)
     if occurrence is None or workspace is None:
         raise ReceiveLost("The occurrence is gone.")
     schedule = schedules.get(connection, workspace_id, occurrence.schedule_id)
     if schedule is None:
         raise ReceiveLost("The schedule is gone.")
-    source = sources.get(connection, workspace_id, schedule.source_id)
+    source = source_of(connection, schedule)
+    return Assignment(workspace, schedule, source, occurrence)
+
+
+def source_of(connection: Connection, schedule: Schedule) -> Source:
+    """Return the source of a schedule.
+
+    Raises:
+        SourceGone: it was deleted or archived.
+    """
+    source = sources.get(connection, schedule.workspace_id, schedule.source_id)
     if source is None or source.archived:
         raise SourceGone("The query was deleted or archived. Choose another one for the schedule.")
-    return Assignment(workspace, schedule, source, occurrence)
+    return source
+
+
+def export_of(connection: Connection, assignment: Assignment) -> Export:
+    """Return the export that the occurrence has since its first receive, or its run-now request.
+
+    Raises:
+        ReceiveLost: it has none.
+    """
+    occurrence = assignment.occurrence
+    export = occurrence.export_id and exports.get(
+        connection, occurrence.workspace_id, occurrence.export_id
+    )
+    if not export:
+        raise ReceiveLost("The export of the occurrence is gone.")
+    return export
 
 
 def resolve(backends: Backends, receive: Receive) -> None:
     """Open the source as the actor and queue the export, with its request, for this occurrence.
 
-    A later receive finds the export of the first one and only opens the source again.
+    Where there is an export already, from an earlier receive or from run now, the source is only
+    opened again.
 
     Raises:
         AccessLost, FieldNotAvailable: the actor may not open it.
@@ -71,52 +107,98 @@ def resolve(backends: Backends, receive: Receive) -> None:
     with backends.database.transaction() as connection:
         # Committed first: history says as whom it was tried, also when it is refused.
         assignment = assignment_of(connection, receive)
-        occurrences.hold(connection, receive, actor_id=assignment.actor_id)
+        occurrences.change(connection, receive, actor_id=assignment.actor_id)
     with backends.database.transaction() as connection:
         assignment = assignment_of(connection, receive)
         occurrence, schedule = assignment.occurrence, assignment.schedule
-        opened = open_for(connection, assignment, backends.environment)
         if occurrence.export_id is not None:
+            export = export_of(connection, assignment)
+            open_for(connection, assignment, export, backends.environment)
             return
-        export_id = new_id()
-        exports.queue(
+        export_id = queue_export(
             connection,
-            receive.workspace_id,
-            export_id,
-            purpose="delivery",
-            source_id=schedule.source_id,
-            version=schedule.pinned_version,
-            file_format=schedule.format,
-            runtime_values=opened.stored_values,
+            schedule,
             actor_id=assignment.actor_id,
-            time_zone=schedule.time_zone,
+            moment=occurrence.slot or occurrence.admitted_at,
             at=backends.clock(),
+            environment=backends.environment,
         )
-        occurrences.hold(
+        occurrences.change(
             connection,
             receive,
             export_id=export_id,
-            source_changed=assignment.source.current_version != schedule.pinned_version,
+            source_changed=is_changed(schedule, assignment.source),
         )
     backends.reached("resolved")
 
 
-def open_for(
-    connection: Connection, assignment: Assignment, environment: Mapping[str, str]
-) -> OpenedQuery:
-    """Open the pinned query version as the actor, with the schedule's values at the slot.
+def is_changed(schedule: Schedule, source: Source) -> bool:
+    """Tell whether the source has a version that is newer than the schedule's."""
+    return source.current_version != schedule.pinned_version
 
-    Relative values count from the slot, not from the moment of execution.
+
+def queue_export(
+    connection: Connection,
+    schedule: Schedule,
+    *,
+    actor_id: str,
+    moment: datetime,
+    at: datetime,
+    environment: Mapping[str, str],
+) -> str:
+    """Open the pinned version as the actor and queue its export, with the request; returns its id.
+
+    Args:
+        moment: what relative values count from: the slot, not the execution.
+        at: now, by the calendar clock.
+
+    Raises:
+        As ``exports.open_query``; then nothing was written.
     """
-    schedule, occurrence = assignment.schedule, assignment.occurrence
-    return open_query(
+    opened = open_query(
         connection,
         schedule.workspace_id,
         source_id=schedule.source_id,
         version=schedule.pinned_version,
-        actor_id=assignment.actor_id,
+        actor_id=actor_id,
         given_values=schedule.runtime_values,
-        moment=occurrence.slot or occurrence.admitted_at,
+        moment=moment,
         time_zone=schedule.time_zone,
+        environment=environment,
+    )
+    export_id = new_id()
+    exports.queue(
+        connection,
+        schedule.workspace_id,
+        export_id,
+        purpose="delivery",
+        source_id=schedule.source_id,
+        version=schedule.pinned_version,
+        file_format=schedule.format,
+        runtime_values=opened.stored_values,
+        actor_id=actor_id,
+        time_zone=schedule.time_zone,
+        at=at,
+    )
+    return export_id
+
+
+def open_for(
+    connection: Connection,
+    assignment: Assignment,
+    export: Export,
+    environment: Mapping[str, str],
+) -> OpenedQuery:
+    """Open what the export fixed, its version and values, under the actor's access of now."""
+    occurrence = assignment.occurrence
+    return open_query(
+        connection,
+        export.workspace_id,
+        source_id=export.source_id,
+        version=export.version,
+        actor_id=assignment.actor_id,
+        given_values=export.runtime_values,
+        moment=occurrence.slot or occurrence.admitted_at,
+        time_zone=export.time_zone,
         environment=environment,
     )

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import logging
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from sqlalchemy import Connection
 
-from queries_orchestration.deliveries.backends import Backends
 from queries_orchestration.model.errors import (
     AccessLost,
     FieldNotAvailable,
-    PermanentError,
     QueriesError,
     ReceiveLost,
-    TransientError,
 )
 from queries_orchestration.model.outcomes import (
     FAILURES_THAT_PAUSE,
@@ -27,13 +21,13 @@ from queries_orchestration.model.outcomes import (
     outcome_of_deliveries,
     streak_change,
 )
-from queries_orchestration.settings import MAX_RECEIVES
+from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import deliveries, exports, occurrences, schedules
-from queries_orchestration.store.occurrences import Occurrence, Receive
+from queries_orchestration.store.claims import Receive
+from queries_orchestration.store.occurrences import Occurrence
 
 FIVE_FAILURES: Final = "five_failures"
 ALL_REFUSED: Final = "all_refused"
-UNEXPECTED: Final = "unexpected_error"
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +82,18 @@ def settle(
     )
 
 
+def cancel_within(
+    connection: Connection, workspace_id: str, key: str, *, message: str, at: datetime
+) -> bool:
+    """Settle an unsettled occurrence as cancelled, whoever holds it; False if it is settled."""
+    if not occurrences.cancel(connection, workspace_id, key, message=message, at=at):
+        return False
+    occurrence = occurrences.get(connection, workspace_id, key)
+    if occurrence is not None:
+        _close_unfinished(connection, occurrence, Settlement(outcome="cancelled", message=message))
+    return True
+
+
 def announce(settled: Settled) -> None:
     """Log what operators count: failed runs and automatic pauses."""
     if settled.outcome == "failed":
@@ -119,7 +125,7 @@ def settle_skipped_empty(backends: Backends, receive: Receive) -> Outcome:
 def settle_delivered(backends: Backends, receive: Receive) -> Outcome:
     """Settle an occurrence whose recipients all have a final state."""
     with backends.database.transaction() as connection:
-        rows = deliveries.of_occurrence(connection, receive.workspace_id, receive.occurrence_key)
+        rows = deliveries.of_occurrence(connection, receive.workspace_id, receive.key)
         outcome = outcome_of_deliveries([row.state for row in rows])
         all_refused = outcome == "failed"
         settled = settle(
@@ -136,53 +142,8 @@ def settle_delivered(backends: Backends, receive: Receive) -> Outcome:
     return settled.outcome
 
 
-@contextmanager
-def failures_settled(backends: Backends, receive: Receive) -> Iterator[None]:
-    """Be the boundary of a step: whatever fails in it is settled, or offered again, here.
-
-    A permanent error settles at once; a transient one is offered again after a growing delay,
-    and settles after the third receive. The error goes on, so that the run shows red.
-    """
-    try:
-        yield
-    except ReceiveLost:
-        raise
-    except PermanentError as error:
-        _fail(backends, receive, error)
-        raise
-    except TransientError as error:
-        _try_again(backends, receive, error)
-        raise
-    except Exception as error:
-        # The one place that meets errors nobody foresaw: the work must not hang on them.
-        # Where it happened is logged, its text is not: that can hold rows or addresses.
-        log.error(
-            "unexpected_error occurrence=%s type=%s\n%s",
-            receive.occurrence_key,
-            type(error).__name__,
-            "".join(traceback.format_tb(error.__traceback__)),
-        )
-        unexpected = TransientError(
-            f"An unexpected {type(error).__name__}; see the log of the run.", code=UNEXPECTED
-        )
-        _try_again(backends, receive, unexpected)
-        raise unexpected from None
-
-
-def _try_again(backends: Backends, receive: Receive, error: TransientError) -> None:
-    if receive.number >= MAX_RECEIVES:
-        _fail(backends, receive, error)
-        return
-    with backends.database.transaction() as connection:
-        occurrences.wait_again(
-            connection,
-            receive,
-            code=error.code,
-            delay=backends.settings.retry_after(receive.number),
-        )
-
-
-def _fail(backends: Backends, receive: Receive, error: QueriesError) -> None:
+def fail(backends: Backends, receive: Receive, error: QueriesError) -> None:
+    """Settle an occurrence as failed for good with the code and message of ``error``."""
     with backends.database.transaction() as connection:
         settled = settle(
             connection,
@@ -199,7 +160,7 @@ def _fail(backends: Backends, receive: Receive, error: QueriesError) -> None:
 
 
 def _occurrence(connection: Connection, receive: Receive) -> Occurrence:
-    occurrence = occurrences.get(connection, receive.workspace_id, receive.occurrence_key)
+    occurrence = occurrences.get(connection, receive.workspace_id, receive.key)
     if occurrence is None:
         raise ReceiveLost("The occurrence is gone.")
     return occurrence

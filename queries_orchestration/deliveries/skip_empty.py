@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from queries_orchestration.deliveries.backends import Backends
 from queries_orchestration.deliveries.resolve import assignment_of
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
-from queries_orchestration.store.occurrences import Receive
 
 
 def is_to_be_skipped(backends: Backends, receive: Receive, export: Export) -> bool:

@@ -1,6 +1,7 @@
 """The job that works one receive of one occurrence, an op for each step."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import dagster as dg
 from pydantic import Field
@@ -8,68 +9,85 @@ from pydantic import Field
 from queries_orchestration.deliveries import (
     deliver as deliver_step,
     make_file as make_file_step,
+    receive as receive_step,
     resolve as resolve_step,
     settle as settle_step,
     skip_empty as skip_empty_step,
-    start as start_step,
 )
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.orchestration import tags
-from queries_orchestration.orchestration.resources import DeliveryResource
-from queries_orchestration.orchestration.steps import step
+from queries_orchestration.orchestration.launchpad import admit_from_launchpad
+from queries_orchestration.orchestration.resources import WorkerResource
+from queries_orchestration.orchestration.steps import refusal, step
+from queries_orchestration.receives import start as start_step
 from queries_orchestration.settings import DELIVERY_LANE, Settings
+from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
-from queries_orchestration.store.occurrences import Receive
+
+delivery_step = partial(step, lane=DELIVERY_LANE, fail=settle_step.fail)
 
 
 class OccurrenceConfig(dg.Config):
-    """Which occurrence to work on: ids only."""
+    """Which occurrence to work on; or which schedule to run now, for whom and why. Ids only."""
 
-    occurrence: str = Field(description="Key of the occurrence, as `queries history` shows it.")
+    occurrence: str = Field(
+        default="", description="Key of the occurrence, as `queries history` shows it."
+    )
     offer: int = Field(
         default=0,
         description="Number of the offer this run was launched with; 0 when you launch it.",
     )
+    schedule: str = Field(
+        default="", description="Instead of an occurrence: the id of a schedule to run now."
+    )
+    as_person: str = Field(
+        default="", description="With a schedule: the id of the person for whom you run it."
+    )
+    reason: str = Field(default="", description="With a schedule: why, for the history.")
 
 
 @dg.op(out={"receive": dg.Out(Receive, is_required=False)})
 def start(
-    context: dg.OpExecutionContext, config: OccurrenceConfig, delivery: DeliveryResource
+    context: dg.OpExecutionContext, config: OccurrenceConfig, worker: WorkerResource
 ) -> Iterator[dg.Output[Receive]]:
     """Take the occurrence, look up who acts, open the query as that person."""
-    backends = delivery.backends
+    backends = worker.backends
     try:
-        receive = start_step.start(
+        key = config.occurrence or admit_from_launchpad(
             backends,
-            config.occurrence,
-            offer_number=config.offer or None,
+            schedule_id=config.schedule,
+            person_id=config.as_person,
+            reason=config.reason,
             run_id=context.run_id,
         )
+        receive = start_step.start(
+            backends, key, offer_number=config.offer or None, run_id=context.run_id
+        )
     except QueriesError as error:
-        raise dg.Failure(
-            description=f"{error.code}: {error.message}", allow_retries=False
-        ) from None
+        raise refusal(error) from None
     if isinstance(receive, start_step.NothingToDo):
         context.log.info("Nothing to do. %s", receive.reason)
         return
-    delivery.begin(receive)
+    worker.begin(receive_step.heartbeat_of(backends, receive))
     resolved = False
-    with step(context, backends, receive):
+    with delivery_step(context, backends, receive):
         resolve_step.resolve(backends, receive)
         resolved = True
     if resolved:
-        yield dg.Output(receive, "receive", metadata={"receive": receive.number})
+        yield dg.Output(
+            receive, "receive", metadata={"occurrence": receive.key, "receive": receive.number}
+        )
 
 
 @dg.op(out={"export": dg.Out(Export, is_required=False)})
 def make_file(
-    context: dg.OpExecutionContext, receive: Receive, delivery: DeliveryResource
+    context: dg.OpExecutionContext, receive: Receive, worker: WorkerResource
 ) -> Iterator[dg.Output[Export]]:
     """Generate the file, or find the one an earlier receive made; skip an empty one if asked."""
-    backends = delivery.backends
+    backends = worker.backends
     export: Export | None = None
-    with step(context, backends, receive):
-        made = make_file_step.make_file(backends, receive, delivery.heartbeat)
+    with delivery_step(context, backends, receive):
+        made = make_file_step.make_file(backends, receive, worker.heartbeat)
         if skip_empty_step.is_to_be_skipped(backends, receive, made):
             outcome = settle_step.settle_skipped_empty(backends, receive)
             context.log.info("The result is empty: %s.", outcome)
@@ -89,12 +107,12 @@ def make_file(
 
 @dg.op(out={"delivered": dg.Out(bool, is_required=False)})
 def deliver(
-    context: dg.OpExecutionContext, receive: Receive, export: Export, delivery: DeliveryResource
+    context: dg.OpExecutionContext, receive: Receive, export: Export, worker: WorkerResource
 ) -> Iterator[dg.Output[bool]]:
     """Send each present recipient a message with a personal link."""
     delivered = False
-    with step(context, delivery.backends, receive):
-        deliver_step.deliver(delivery.backends, receive, export, delivery.heartbeat)
+    with delivery_step(context, worker.backends, receive):
+        deliver_step.deliver(worker.backends, receive, export, worker.heartbeat)
         delivered = True
     if delivered:
         yield dg.Output(True, "delivered")
@@ -102,11 +120,11 @@ def deliver(
 
 @dg.op
 def settle(
-    context: dg.OpExecutionContext, receive: Receive, delivered: bool, delivery: DeliveryResource
+    context: dg.OpExecutionContext, receive: Receive, delivered: bool, worker: WorkerResource
 ) -> None:
     """Write the outcome, the streak and the schedule's pause."""
-    with step(context, delivery.backends, receive):
-        outcome = settle_step.settle_delivered(delivery.backends, receive)
+    with delivery_step(context, worker.backends, receive):
+        outcome = settle_step.settle_delivered(worker.backends, receive)
         context.add_output_metadata({"outcome": outcome})
 
 
@@ -120,8 +138,9 @@ def settle(
 def deliver_occurrence() -> None:
     """Deliver one occurrence: access, file, empty skip, messages, settlement.
 
-    Launched for each offer by the dispatcher. Launching it by hand with the key of a waiting
-    occurrence works it now; on a settled or running one it does nothing and says so.
+    Launched for each offer. Launching it by hand with the key of a waiting occurrence works it
+    now; with a schedule, a person and a reason it runs the schedule now for that person. On a
+    settled or running occurrence it does nothing and says so.
     """
     receive = start()
     export = make_file(receive)

@@ -3,8 +3,9 @@
 import dagster as dg
 
 from queries_orchestration.deliveries.dispatch import run_pass
+from queries_orchestration.orchestration.dagster_runs import DagsterRuns
 from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence
-from queries_orchestration.orchestration.resources import DeliveryResource
+from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.run_requests import run_request_of
 
 
@@ -21,11 +22,12 @@ from queries_orchestration.orchestration.run_requests import run_request_of
     ),
 )
 def dispatch_deliveries(
-    context: dg.ScheduleEvaluationContext, delivery: DeliveryResource
+    context: dg.ScheduleEvaluationContext, worker: WorkerResource
 ) -> list[dg.RunRequest] | dg.SkipReason:
     """Run one dispatcher pass and launch a run for each offer it made."""
-    backends = delivery.backends
-    done = run_pass(backends, at=backends.clock(), offer=True)
+    backends = worker.backends
+    runs = DagsterRuns(context.instance)
+    done = run_pass(backends, runs, at=backends.clock(), offer=True)
     if done.held_by is not None:
         return dg.SkipReason(f"Another pass is at work: {done.held_by}.")
     if not done.offers:

@@ -9,16 +9,14 @@ from pydantic import Field, PrivateAttr
 
 from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.interface import Communications
-from queries_orchestration.deliveries.backends import Backends, read_link_keys
-from queries_orchestration.deliveries.heartbeat import Heartbeat
-from queries_orchestration.deliveries.receive import heartbeat_of
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.link_keys import LinkKeys
+from queries_orchestration.receives.backends import Backends, read_link_keys
+from queries_orchestration.receives.heartbeat import Heartbeat
 from queries_orchestration.settings import Settings, load_settings
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import Storage
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.occurrences import Receive
 
 
 class StorageResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -49,8 +47,8 @@ class CommunicationsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         )
 
 
-class DeliveryResource(dg.ConfigurableResource):  # type: ignore[type-arg]
-    """What the ops of one delivery share: the backends, and the heartbeat of their receive."""
+class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """What the ops of one run share: the backends, and the heartbeat of their receive."""
 
     storage: dg.ResourceDependency[StorageResource]
     communications: dg.ResourceDependency[CommunicationsResource]
@@ -59,7 +57,7 @@ class DeliveryResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     _heartbeat: Heartbeat | None = PrivateAttr(default=None)
 
     @contextmanager
-    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["DeliveryResource"]:
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["WorkerResource"]:
         """Open the backends; at the end of the run or tick, stop the heartbeat."""
         settings = load_settings(os.environ)
         link_keys = read_link_keys(settings)
@@ -83,7 +81,7 @@ class DeliveryResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def backends(self) -> Backends:
         """The opened backends."""
         if self._backends is None:
-            raise dg.DagsterInvariantViolationError("The delivery resource is not set up.")
+            raise dg.DagsterInvariantViolationError("The worker resource is not set up.")
         return self._backends
 
     @property
@@ -93,6 +91,6 @@ class DeliveryResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             raise dg.DagsterInvariantViolationError("No receive was started in this run.")
         return self._heartbeat
 
-    def begin(self, receive: Receive) -> None:
-        """Start the heartbeat of ``receive``; it lasts until the run ends."""
-        self._heartbeat = heartbeat_of(self.backends, receive).__enter__()
+    def begin(self, heartbeat: Heartbeat) -> None:
+        """Start the heartbeat of the run's receive; it lasts until the run ends."""
+        self._heartbeat = heartbeat.__enter__()

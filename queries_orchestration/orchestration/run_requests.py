@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dagster as dg
 
 from queries_orchestration.orchestration import tags
-from queries_orchestration.orchestration.deliver_occurrence import (
-    OccurrenceConfig,
-    deliver_occurrence,
-    start,
-)
-from queries_orchestration.settings import Settings
+from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence, start
+from queries_orchestration.orchestration.export_query import export_query, start_export
+from queries_orchestration.orchestration.nudge import launch_run
+from queries_orchestration.receives.publish import Answer, Launch
+from queries_orchestration.settings import DELIVERY_LANE, Settings
 from queries_orchestration.store.offers import Offer
 
 
-def run_config_of(offer: Offer) -> dg.RunConfig:
-    """Return the config of the run: the occurrence's key and the offer's number."""
-    return dg.RunConfig(
-        ops={start.name: OccurrenceConfig(occurrence=offer.occurrence_key, offer=offer.number)}
-    )
+def job_of(lane: str) -> dg.JobDefinition:
+    """Return the job that works a lane."""
+    return deliver_occurrence if lane == DELIVERY_LANE else export_query
+
+
+def run_config_of(offer: Offer) -> dict[str, Any]:
+    """Return the config of the run: the key of the work and the offer's number."""
+    if offer.lane == DELIVERY_LANE:
+        op, key = start.name, "occurrence"
+    else:
+        op, key = start_export.name, "export"
+    return {"ops": {op: {"config": {key: offer.key, "offer": offer.number}}}}
 
 
 def tags_of(offer: Offer, settings: Settings) -> dict[str, str]:
     """Return the tags by which an operator finds the run, and Dagster queues it fairly."""
-    return {
+    is_delivery = offer.lane == DELIVERY_LANE
+    deadline = settings.delivery_deadline if is_delivery else settings.export_deadline
+    carried = {
         tags.LANE: offer.lane,
-        tags.OCCURRENCE: offer.occurrence_key,
+        tags.work_tag(offer.lane): offer.key,
         tags.WORKSPACE: offer.workspace_id,
-        tags.SCHEDULE: offer.schedule_id,
         tags.OFFER: str(offer.number),
         tags.PRIORITY: str(offer.priority),
-        tags.MAX_RUNTIME: str(int(settings.delivery_deadline) + tags.RUNTIME_MARGIN),
+        tags.MAX_RUNTIME: str(int(deadline) + tags.RUNTIME_MARGIN),
     }
+    return carried | ({tags.SCHEDULE: offer.schedule_id} if offer.schedule_id else {})
 
 
 def run_request_of(offer: Offer, settings: Settings) -> dg.RunRequest:
@@ -40,5 +50,24 @@ def run_request_of(offer: Offer, settings: Settings) -> dg.RunRequest:
         run_key=offer.run_key,
         run_config=run_config_of(offer),
         tags=tags_of(offer, settings),
-        job_name=deliver_occurrence.name,
+        job_name=job_of(offer.lane).name,
     )
+
+
+def nudge(settings: Settings) -> Launch:
+    """Return what asks Dagster's web server for the run of an offer at once.
+
+    Without ``QUERIES_DAGSTER_URL`` every launch is refused, and the sensor finds the work.
+    """
+
+    def launch(offer: Offer) -> Answer:
+        if not settings.dagster_url:
+            return "refused"
+        return launch_run(
+            settings.dagster_url,
+            job_of(offer.lane).name,
+            config=run_config_of(offer),
+            tags=tags_of(offer, settings),
+        )
+
+    return launch

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from queries_orchestration.settings import DELIVERY_LANE
+
 LANE: Final = "queries/lane"
-OCCURRENCE: Final = "queries/occurrence"
 WORKSPACE: Final = "queries/workspace"
+OCCURRENCE: Final = "queries/occurrence"
+EXPORT: Final = "queries/export"
 SCHEDULE: Final = "queries/schedule"
 OFFER: Final = "queries/offer"
 
@@ -15,3 +18,8 @@ MAX_RUNTIME: Final = "dagster/max_runtime"
 
 RUNTIME_MARGIN: Final = 120
 """Seconds that Dagster waits beyond a receive's own deadline before it ends the run."""
+
+
+def work_tag(lane: str) -> str:
+    """Return the tag that holds the key of a lane's work."""
+    return OCCURRENCE if lane == DELIVERY_LANE else EXPORT

@@ -4,23 +4,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any, Final
 
-from sqlalchemy import Connection, select
+import sqlalchemy as sa
+from sqlalchemy import Connection, Select, and_, func, select
 
 from queries_orchestration.store import database
-from queries_orchestration.store.occurrences import Receive
+from queries_orchestration.store.claims import Receive
+from queries_orchestration.store.exports import Export
+from queries_orchestration.store.offers import Offer, may_start, write_offer
 from queries_orchestration.store.rows import every, select_records
 from queries_orchestration.store.schedules import Schedule
-from queries_orchestration.store.tables import occurrences, schedules
+from queries_orchestration.store.tables import claims, exports, occurrences, receives, schedules
+
+_OFFERING: Final = 0x6F666672  # "offr": one number of our own in the database
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silent:
+    """A running receive whose heartbeat has been silent, and the Dagster run it was."""
+
+    receive: Receive
+    lane: str
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """Work that is not settled and cannot start now; ``until`` is by the lease clock."""
+    """Work that is not done and cannot start now; ``until`` is by the lease clock."""
 
     workspace_id: str
-    occurrence_key: str
-    schedule_id: str
+    key: str
+    lane: str
+    schedule_id: str | None
     why: str
     until: datetime | None
 
@@ -37,37 +53,153 @@ def due_schedules(connection: Connection, at: datetime, *, limit: int) -> list[S
     )
 
 
-def silent_receives(connection: Connection, *, silence: float, limit: int) -> list[Receive]:
-    """Return running receives whose heartbeat is older than ``silence`` seconds, locked.
+def offer_waiting(
+    connection: Connection, lane: str, *, live_limit: int, lease: float, at_most: int | None = None
+) -> list[Offer]:
+    """Offer what waits in ``lane`` and may start, in fair turns over workspaces.
 
-    The lock keeps a heartbeat that comes just now from being overtaken by the recovery.
+    Args:
+        live_limit: how many offers of the lane may be live at once; the rest waits in the store.
+        lease: seconds until an offer that no run has taken is made again.
+        at_most: how many to make now, if fewer.
     """
-    rows = connection.execute(
-        select(occurrences.c.workspace_id, occurrences.c.key, occurrences.c.receive_number)
-        .where(
-            occurrences.c.state == "running",
-            occurrences.c.heartbeat_at < database.now(connection) - timedelta(seconds=silence),
+    # Whoever offers at the same time would count the live offers without these.
+    database.take_turn(connection, _OFFERING)
+    at = database.now(connection)
+    live = _live_by_workspace(connection, lane, at)
+    room = live_limit - sum(live.values())
+    if at_most is not None:
+        room = min(room, at_most)
+    if room <= 0:
+        return []
+    next_ones = connection.execute(_next_in_turn(lane, at, live).limit(room)).all()
+    return _make(connection, lane, next_ones, live, at=at, lease=lease)
+
+
+def offer_one(
+    connection: Connection, workspace_id: str, key: str, *, live_limit: int | None, lease: float
+) -> Offer | None:
+    """Offer one piece of work out of turn; None if it may not start now.
+
+    Args:
+        live_limit: as for ``offer_waiting``; None for a run that is there already.
+    """
+    database.take_turn(connection, _OFFERING)
+    at = database.now(connection)
+    found = connection.execute(
+        _with_schedule(claims.c.lane).where(
+            claims.c.workspace_id == workspace_id, claims.c.key == key, *may_start(at)
         )
+    ).one_or_none()
+    if found is None:
+        return None
+    live = _live_by_workspace(connection, found.lane, at)
+    if live_limit is not None and sum(live.values()) >= live_limit:
+        return None
+    made = _make(connection, found.lane, [found], live, at=at, lease=lease)
+    return made[0] if made else None
+
+
+def live_offers(connection: Connection, lane: str, *, limit: int) -> list[Offer]:
+    """Return the offers of ``lane`` that no run has taken yet, those whose lease ends first."""
+    rows = connection.execute(
+        _with_schedule(claims.c.lane)
+        .where(
+            claims.c.lane == lane,
+            claims.c.state == "waiting",
+            claims.c.lease_until.is_not(None),
+        )
+        .order_by(claims.c.lease_until, claims.c.key)
         .limit(limit)
-        .with_for_update(skip_locked=True)
     )
-    return [Receive(*row) for row in rows]
+    return [
+        Offer(
+            workspace_id=row.workspace_id,
+            key=row.key,
+            schedule_id=row.schedule_id,
+            lane=row.lane,
+            number=row.offer_number,
+            priority=0,
+        )
+        for row in rows
+    ]
 
 
-def workspace_of(connection: Connection, occurrence_key: str) -> str | None:
-    """Return the workspace that an occurrence belongs to."""
-    return connection.scalar(
-        select(occurrences.c.workspace_id).where(occurrences.c.key == occurrence_key)
+def silent_receives(connection: Connection, *, silence: float, limit: int) -> list[Silent]:
+    """Return running receives whose heartbeat is older than ``silence`` seconds."""
+    rows = connection.execute(
+        select(
+            claims.c.workspace_id,
+            claims.c.key,
+            claims.c.receive_number,
+            claims.c.lane,
+            receives.c.run_id,
+        )
+        .join(
+            receives,
+            and_(
+                receives.c.workspace_id == claims.c.workspace_id,
+                receives.c.key == claims.c.key,
+                receives.c.number == claims.c.receive_number,
+            ),
+        )
+        .where(
+            claims.c.state == "running",
+            claims.c.heartbeat_at < database.now(connection) - timedelta(seconds=silence),
+        )
+        .order_by(claims.c.heartbeat_at)
+        .limit(limit)
+    )
+    return [
+        Silent(
+            receive=Receive(row.workspace_id, row.key, row.receive_number),
+            lane=row.lane,
+            run_id=row.run_id,
+        )
+        for row in rows
+    ]
+
+
+def files_to_expire(connection: Connection, at: datetime, *, limit: int) -> list[Export]:
+    """Return exports whose time is over at ``at`` and whose object is still there."""
+    return every(
+        connection,
+        Export,
+        select_records(Export, exports)
+        .where(
+            exports.c.removed_at.is_(None),
+            exports.c.expires_at.is_not(None),
+            exports.c.expires_at <= at,
+        )
+        .order_by(exports.c.expires_at)
+        .limit(limit)
+        .with_for_update(),
     )
 
 
-def unsettled(connection: Connection, *, silence: float, limit: int = 1_000) -> list[Waiting]:
-    """Return what is not settled, and for what it waits."""
+def workspace_of(connection: Connection, key: str) -> str | None:
+    """Return the workspace that a piece of work belongs to."""
+    return connection.scalar(select(claims.c.workspace_id).where(claims.c.key == key))
+
+
+def workspace_of_schedule(connection: Connection, schedule_id: str) -> str | None:
+    """Return the workspace that a schedule belongs to."""
+    return connection.scalar(select(schedules.c.workspace_id).where(schedules.c.id == schedule_id))
+
+
+def unfinished(connection: Connection, *, silence: float, limit: int = 1_000) -> list[Waiting]:
+    """Return what is not done, and for what it waits."""
     at = database.now(connection)
     rows = connection.execute(
-        select(occurrences)
-        .where(occurrences.c.state != "settled")
-        .order_by(occurrences.c.not_before, occurrences.c.key)
+        _with_schedule(
+            claims.c.lane,
+            claims.c.state,
+            claims.c.not_before,
+            claims.c.lease_until,
+            claims.c.heartbeat_at,
+        )
+        .where(claims.c.state != "done")
+        .order_by(claims.c.not_before, claims.c.key)
         .limit(limit)
     )
     waiting: list[Waiting] = []
@@ -80,5 +212,83 @@ def unsettled(connection: Connection, *, silence: float, limit: int = 1_000) -> 
             why, until = "the run it was offered to", row.lease_until
         elif row.not_before > at:
             why, until = "its next receive", row.not_before
-        waiting.append(Waiting(row.workspace_id, row.key, row.schedule_id, why, until))
+        waiting.append(
+            Waiting(
+                workspace_id=row.workspace_id,
+                key=row.key,
+                lane=row.lane,
+                schedule_id=row.schedule_id,
+                why=why,
+                until=until,
+            )
+        )
     return waiting
+
+
+def _with_schedule(*columns: sa.ColumnElement[Any]) -> Select[Any]:
+    """Return a SELECT of claims, each with the schedule of its occurrence if it is one."""
+    return select(
+        claims.c.workspace_id,
+        claims.c.key,
+        claims.c.offer_number,
+        occurrences.c.schedule_id,
+        *columns,
+    ).outerjoin(
+        occurrences,
+        and_(
+            occurrences.c.workspace_id == claims.c.workspace_id,
+            occurrences.c.key == claims.c.key,
+        ),
+    )
+
+
+def _live_by_workspace(connection: Connection, lane: str, at: datetime) -> dict[str, int]:
+    counted = connection.execute(
+        select(claims.c.workspace_id, func.count().label("live"))
+        .where(claims.c.lane == lane, claims.c.state == "waiting", claims.c.lease_until > at)
+        .group_by(claims.c.workspace_id)
+    )
+    return {row.workspace_id: row.live for row in counted}
+
+
+def _next_in_turn(lane: str, at: datetime, live: dict[str, int]) -> Select[Any]:
+    turn = func.row_number().over(
+        partition_by=claims.c.workspace_id,
+        order_by=[claims.c.not_before, occurrences.c.slot, claims.c.key],
+    )
+    # A workspace that already has live offers has had that many turns.
+    had = sa.case(live, value=claims.c.workspace_id, else_=0) if live else sa.literal(0)
+    waiting = (
+        _with_schedule((turn + had).label("turn"), claims.c.not_before)
+        .where(claims.c.lane == lane, *may_start(at))
+        .subquery()
+    )
+    return select(waiting).order_by(waiting.c.turn, waiting.c.not_before, waiting.c.key)
+
+
+def _make(
+    connection: Connection,
+    lane: str,
+    rows: Any,
+    live: dict[str, int],
+    *,
+    at: datetime,
+    lease: float,
+) -> list[Offer]:
+    made: list[Offer] = []
+    for row in rows:
+        number = row.offer_number + 1
+        if not write_offer(connection, row.workspace_id, row.key, number, at=at, lease=lease):
+            continue
+        made.append(
+            Offer(
+                workspace_id=row.workspace_id,
+                key=row.key,
+                schedule_id=row.schedule_id,
+                lane=lane,
+                number=number,
+                priority=-live.get(row.workspace_id, 0),
+            )
+        )
+        live[row.workspace_id] = live.get(row.workspace_id, 0) + 1
+    return made

@@ -25,6 +25,7 @@ class Export:
     runtime_values: dict[str, Any]
     actor_id: str
     time_zone: str
+    purpose: str
     state: str
     code: str | None
     message: str | None
@@ -41,6 +42,7 @@ class Export:
     created_at: datetime
     completed_at: datetime | None
     expires_at: datetime | None
+    removed_at: datetime | None
 
 
 def queue(
@@ -68,6 +70,7 @@ def queue(
             runtime_values=runtime_values,
             actor_id=actor_id,
             time_zone=time_zone,
+            purpose=purpose,
             state="queued",
             # Ids only: a key never holds a name that somebody chose.
             storage_key=f"{workspace_id}/{export_id}.{file_format}",

@@ -1,34 +1,37 @@
-"""Occurrences: admitted once, held by one receive at a time, settled once.
-
-Every write of a worker passes through ``hold``: a compare-and-set on the receive number, so
-that a worker that lost its claim changes nothing any more.
-"""
+"""Occurrences: admitted once, settled once; who holds one in between is its claim."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
+from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from queries_orchestration.model.errors import ReceiveLost
-from queries_orchestration.store import database
-from queries_orchestration.store.rows import every, one_or_none, select_records
-from queries_orchestration.store.tables import occurrences, offers, receives
+from queries_orchestration.settings import DELIVERY_LANE
+from queries_orchestration.store import claims as claims_store, database
+from queries_orchestration.store.claims import Receive
+from queries_orchestration.store.rows import every, one_or_none
+from queries_orchestration.store.tables import claims, occurrences
+
+_STATE: Final = sa.case((occurrences.c.outcome.is_not(None), "settled"), else_=claims.c.state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """One slot of one schedule, or one run-now request; ``key`` is unique over all workspaces."""
+    """One slot of one schedule, or one run-now request; ``key`` is unique over all workspaces.
+
+    ``state`` is waiting, running or settled; ``receive_number`` counts the attempts so far.
+    """
 
     workspace_id: str
     key: str
     schedule_id: str
     slot: datetime | None
     requested_by: str | None
+    client_key: str | None
     via: str
     reason: str | None
     state: str
@@ -40,11 +43,7 @@ class Occurrence:
     source_changed: bool
     admitted_at: datetime
     settled_at: datetime | None
-    not_before: datetime
-    offer_number: int
-    lease_until: datetime | None
     receive_number: int
-    heartbeat_at: datetime | None
 
     @property
     def is_automatic(self) -> bool:
@@ -52,31 +51,16 @@ class Occurrence:
         return self.slot is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Receive:
-    """One attempt at an occurrence, and the number that fences its writes."""
-
-    workspace_id: str
-    occurrence_key: str
-    number: int
-
-
 def get(connection: Connection, workspace_id: str, key: str) -> Occurrence | None:
     """Return one occurrence of the workspace."""
-    return one_or_none(
-        connection,
-        Occurrence,
-        select_records(Occurrence, occurrences).where(_is(workspace_id, key)),
-    )
+    return one_or_none(connection, Occurrence, _select().where(_is(workspace_id, key)))
 
 
 def history(
     connection: Connection, workspace_id: str, schedule_id: str | None, *, limit: int
 ) -> list[Occurrence]:
     """Return the newest occurrences, of one schedule or of all."""
-    statement = select_records(Occurrence, occurrences).where(
-        occurrences.c.workspace_id == workspace_id
-    )
+    statement = _select().where(occurrences.c.workspace_id == workspace_id)
     if schedule_id is not None:
         statement = statement.where(occurrences.c.schedule_id == schedule_id)
     newest = statement.order_by(
@@ -85,7 +69,28 @@ def history(
     return every(connection, Occurrence, newest.limit(limit))
 
 
-def admit(
+def of_click(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    requested_by: str,
+    client_key: str,
+) -> Occurrence | None:
+    """Return the occurrence that this click of this person has made already."""
+    return one_or_none(
+        connection,
+        Occurrence,
+        _select().where(
+            occurrences.c.workspace_id == workspace_id,
+            occurrences.c.schedule_id == schedule_id,
+            occurrences.c.requested_by == requested_by,
+            occurrences.c.client_key == client_key,
+        ),
+    )
+
+
+def admit_slot(
     connection: Connection,
     workspace_id: str,
     *,
@@ -103,18 +108,50 @@ def admit(
         "schedule_id": schedule_id,
         "slot": slot,
         "via": via,
-        "state": "waiting",
         "admitted_at": at,
-        "not_before": database.now(connection),
     }
     if missed_because is not None:
-        values |= {
-            "state": "settled",
-            "outcome": "missed",
-            "message": missed_because,
-            "settled_at": at,
-        }
-    return _insert_once(connection, values)
+        values |= {"outcome": "missed", "message": missed_because, "settled_at": at}
+    inserted = _insert_once(connection, values)
+    if inserted and missed_because is None:
+        claims_store.wait(connection, workspace_id, key, lane=DELIVERY_LANE)
+    return inserted
+
+
+def admit_request(
+    connection: Connection,
+    workspace_id: str,
+    *,
+    key: str,
+    schedule_id: str,
+    requested_by: str,
+    client_key: str | None,
+    via: str,
+    reason: str | None,
+    export_id: str,
+    source_changed: bool,
+    at: datetime,
+) -> bool:
+    """Insert the occurrence of a run-now request; False if the same click has made one."""
+    inserted = _insert_once(
+        connection,
+        {
+            "workspace_id": workspace_id,
+            "key": key,
+            "schedule_id": schedule_id,
+            "requested_by": requested_by,
+            "actor_id": requested_by,
+            "client_key": client_key,
+            "via": via,
+            "reason": reason,
+            "export_id": export_id,
+            "source_changed": source_changed,
+            "admitted_at": at,
+        },
+    )
+    if inserted:
+        claims_store.wait(connection, workspace_id, key, lane=DELIVERY_LANE)
+    return inserted
 
 
 def _insert_once(connection: Connection, values: dict[str, Any]) -> bool:
@@ -141,137 +178,59 @@ def miss_overtaken(
     Returns:
         How many occurrences with a slot earlier than ``before`` were recorded.
     """
-    now = database.now(connection)
-    missed = connection.scalars(
-        update(occurrences)
+    overtaken = connection.scalars(
+        select(claims.c.key)
+        .join(occurrences, _same_work())
         .where(
             occurrences.c.workspace_id == workspace_id,
             occurrences.c.schedule_id == schedule_id,
             occurrences.c.slot < before,
-            occurrences.c.state == "waiting",
-            occurrences.c.receive_number == 0,
-            no_live_offer(now),
-            follows_unsettled(),
+            claims.c.state == "waiting",
+            claims.c.receive_number == 0,
+            claims_store.no_live_offer(database.now(connection)),
+            follows_unsettled(claims),
         )
-        .values(state="settled", outcome="missed", message=because, settled_at=at, lease_until=None)
-        .returning(occurrences.c.key)
+        .with_for_update(of=claims)
     ).all()
-    connection.execute(
-        update(offers)
-        .where(
-            offers.c.workspace_id == workspace_id,
-            offers.c.occurrence_key.in_(missed),
-            offers.c.state == "live",
+    for key in overtaken:
+        claims_store.end_waiting(connection, workspace_id, key)
+        _write_outcome(
+            connection, workspace_id, key, outcome="missed", code=None, message=because, at=at
         )
-        .values(state="lost", ended_at=now)
-    )
-    return len(missed)
+    return len(overtaken)
 
 
-def no_live_offer(at: datetime) -> ColumnElement[bool]:
-    """Return the condition that no run may take the occurrence by an offer made before ``at``."""
-    return or_(occurrences.c.lease_until.is_(None), occurrences.c.lease_until <= at)
+def follows_unsettled(work: Table) -> ColumnElement[bool]:
+    """Return the condition that an earlier slot of the same schedule is not settled yet.
 
-
-def follows_unsettled() -> ColumnElement[bool]:
-    """Return the condition that an earlier slot of the same schedule is not settled yet."""
-    earlier = occurrences.alias("earlier")
+    Args:
+        work: the table whose row, of the same key, is asked about.
+    """
+    this, earlier = occurrences.alias("this"), occurrences.alias("earlier")
     return (
         select(earlier.c.key)
+        .select_from(this.join(earlier, this.c.schedule_id == earlier.c.schedule_id))
         .where(
-            earlier.c.workspace_id == occurrences.c.workspace_id,
-            earlier.c.schedule_id == occurrences.c.schedule_id,
-            earlier.c.slot < occurrences.c.slot,
-            earlier.c.state != "settled",
+            this.c.workspace_id == work.c.workspace_id,
+            this.c.key == work.c.key,
+            earlier.c.workspace_id == this.c.workspace_id,
+            earlier.c.slot < this.c.slot,
+            earlier.c.outcome.is_(None),
         )
         .exists()
     )
 
 
-def start(
-    connection: Connection,
-    workspace_id: str,
-    key: str,
-    *,
-    offer_number: int,
-    run_id: str,
-) -> Receive | None:
-    """Take the occurrence for one run, by compare-and-set on its live offer.
-
-    Returns:
-        The receive, or None if the offer is no longer the live one, or the work is held or
-        settled.
-    """
-    at = database.now(connection)
-    number = connection.execute(
-        update(occurrences)
-        .where(
-            _is(workspace_id, key),
-            occurrences.c.state == "waiting",
-            occurrences.c.offer_number == offer_number,
-            occurrences.c.lease_until.is_not(None),
-        )
-        .values(
-            state="running",
-            receive_number=occurrences.c.receive_number + 1,
-            lease_until=None,
-            heartbeat_at=at,
-        )
-        .returning(occurrences.c.receive_number)
-    ).scalar_one_or_none()
-    if number is None:
-        return None
-    connection.execute(
-        update(offers)
-        .where(
-            offers.c.workspace_id == workspace_id,
-            offers.c.occurrence_key == key,
-            offers.c.number == offer_number,
-        )
-        .values(state="taken", ended_at=at)
-    )
-    connection.execute(
-        sa.insert(receives).values(
-            workspace_id=workspace_id,
-            occurrence_key=key,
-            number=number,
-            run_id=run_id,
-            started_at=at,
-        )
-    )
-    return Receive(workspace_id, key, number)
-
-
-def hold(connection: Connection, receive: Receive, **values: Any) -> None:
-    """Write ``values`` to the occurrence if ``receive`` still holds it; a heartbeat too.
+def change(connection: Connection, receive: Receive, **values: Any) -> None:
+    """Write columns of the occurrence that ``receive`` holds.
 
     Raises:
         ReceiveLost: a newer receive or a settlement took the work.
     """
-    held = connection.execute(
-        update(occurrences)
-        .where(_held_by(receive))
-        .values(heartbeat_at=database.now(connection), **values)
+    claims_store.hold(connection, receive)
+    connection.execute(
+        update(occurrences).where(_is(receive.workspace_id, receive.key)).values(**values)
     )
-    if held.rowcount != 1:
-        raise ReceiveLost("Another worker has taken this occurrence over, or it was settled.")
-
-
-def wait_again(connection: Connection, receive: Receive, *, code: str, delay: float) -> None:
-    """End ``receive`` without settling; the work may be offered again after ``delay`` seconds.
-
-    Raises:
-        ReceiveLost: a newer receive or a settlement took the work.
-    """
-    at = database.now(connection)
-    freed = connection.execute(
-        update(occurrences)
-        .where(_held_by(receive))
-        .values(state="waiting", heartbeat_at=None, not_before=at + timedelta(seconds=delay))
-    )
-    if freed.rowcount != 1:
-        raise ReceiveLost("Another worker has taken this occurrence over, or it was settled.")
-    end_receive(connection, receive, code=code)
 
 
 def settle(
@@ -288,43 +247,64 @@ def settle(
     Raises:
         ReceiveLost: a newer receive or a settlement took the work.
     """
-    settled = connection.execute(
-        update(occurrences)
-        .where(_held_by(receive))
-        .values(
-            state="settled",
-            outcome=outcome,
-            code=code,
-            message=message,
-            settled_at=at,
-            heartbeat_at=None,
-        )
+    claims_store.end(connection, receive)
+    _write_outcome(
+        connection,
+        receive.workspace_id,
+        receive.key,
+        outcome=outcome,
+        code=code,
+        message=message,
+        at=at,
     )
-    if settled.rowcount != 1:
-        raise ReceiveLost("Another worker has taken this occurrence over, or it was settled.")
-    end_receive(connection, receive, code=None)
 
 
-def end_receive(connection: Connection, receive: Receive, *, code: str | None) -> None:
-    """Close the history row of a receive."""
-    connection.execute(
-        update(receives)
-        .where(
-            receives.c.workspace_id == receive.workspace_id,
-            receives.c.occurrence_key == receive.occurrence_key,
-            receives.c.number == receive.number,
+def cancel(
+    connection: Connection, workspace_id: str, key: str, *, message: str, at: datetime
+) -> bool:
+    """Settle an occurrence as cancelled, whoever holds it; False if it is settled already."""
+    ended = claims_store.end_waiting(connection, workspace_id, key) or claims_store.end_running(
+        connection, workspace_id, key
+    )
+    if ended:
+        _write_outcome(
+            connection, workspace_id, key, outcome="cancelled", code=None, message=message, at=at
         )
-        .values(ended_at=database.now(connection), code=code)
+    return ended
+
+
+def _write_outcome(
+    connection: Connection,
+    workspace_id: str,
+    key: str,
+    *,
+    outcome: str,
+    code: str | None,
+    message: str | None,
+    at: datetime,
+) -> None:
+    connection.execute(
+        update(occurrences)
+        .where(_is(workspace_id, key), occurrences.c.outcome.is_(None))
+        .values(outcome=outcome, code=code, message=message, settled_at=at)
+    )
+
+
+def _select() -> Select[Any]:
+    """Return a SELECT of occurrences, with what the claim of each says."""
+    own = [column for column in occurrences.c if column.name in Occurrence.__dataclass_fields__]
+    return select(
+        *own,
+        _STATE.label("state"),
+        func.coalesce(claims.c.receive_number, 0).label("receive_number"),
+    ).outerjoin(claims, _same_work())
+
+
+def _same_work() -> ColumnElement[bool]:
+    return and_(
+        claims.c.workspace_id == occurrences.c.workspace_id, claims.c.key == occurrences.c.key
     )
 
 
 def _is(workspace_id: str, key: str) -> ColumnElement[bool]:
     return and_(occurrences.c.workspace_id == workspace_id, occurrences.c.key == key)
-
-
-def _held_by(receive: Receive) -> ColumnElement[bool]:
-    return and_(
-        _is(receive.workspace_id, receive.occurrence_key),
-        occurrences.c.state == "running",
-        occurrences.c.receive_number == receive.number,
-    )

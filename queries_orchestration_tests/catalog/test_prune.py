@@ -54,7 +54,7 @@ def admit(database: Database) -> None:
     """Give the schedule ``morning`` an occurrence, which nothing may take away."""
     schedule = schedule_of(database)
     with database.transaction() as connection:
-        assert occurrences.admit(
+        assert occurrences.admit_slot(
             connection,
             schedule.workspace_id,
             key=f"{schedule.id}-1",
@@ -350,7 +350,7 @@ def test_a_schedule_that_gets_its_first_occurrence_meanwhile_is_ended(
     schedule = schedule_of(database)
     with ThreadPoolExecutor(1) as pool:
         with database.transaction() as connection:
-            occurrences.admit(
+            occurrences.admit_slot(
                 connection,
                 schedule.workspace_id,
                 key=f"{schedule.id}-1",

@@ -108,7 +108,7 @@ def _in_use(connection: Connection, workspace_id: str) -> tuple[set[str], set[st
 def _admit_all(connection: Connection, workspace_id: str, names: set[str], at: datetime) -> int:
     """Give the active schedules of these names an occurrence each; return how many they are."""
     admitted = [
-        occurrences.admit(
+        occurrences.admit_slot(
             connection,
             workspace_id,
             key=f"{row.id}-{at:%Y%m%d}",

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 import yaml
 from sqlalchemy import make_url
 
-from queries_orchestration.deliveries.backends import read_link_keys
+from queries_orchestration.receives.backends import read_link_keys
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store.migrate import is_current
 from queries_orchestration_tests.cli.conftest import Call, Place, answer_of

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from queries_orchestration.model.clock import system_clock
-from queries_orchestration.store import dispatchers, occurrences
+from queries_orchestration.store import claims, dispatchers
 from queries_orchestration_tests.cli.conftest import Call, Place
 from queries_orchestration_tests.house import MONDAY, WEEK, House
 
@@ -131,17 +131,17 @@ def test_what_waits_is_named_with_why_and_until(small_house: House, call: Call) 
 
     (offered,) = call(environment, "tick", "--json").json()["waiting"]
     with small_house.backends.database.transaction() as connection:
-        receive = occurrences.start(
+        receive = claims.start(
             connection,
             offer.workspace_id,
-            offer.occurrence_key,
+            offer.key,
             offer_number=offer.number,
             run_id="test",
         )
     assert receive is not None
     (running,) = call(environment, "tick", "--json").json()["waiting"]
     with small_house.backends.database.transaction() as connection:
-        occurrences.wait_again(connection, receive, code="source_unavailable", delay=60)
+        claims.wait_again(connection, receive, code="source_unavailable", delay=60)
     (again,) = call(environment, "tick", "--json").json()["waiting"]
     text = call(environment, "tick", "--work")
 

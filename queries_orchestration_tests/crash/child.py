@@ -9,9 +9,10 @@ import sys
 from dataclasses import replace
 from datetime import datetime
 
-from queries_orchestration.deliveries.backends import open_backends
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.receive import work
+from queries_orchestration.receives.backends import open_backends
+from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.settings import load_settings
 
 
@@ -39,7 +40,7 @@ def main() -> None:
         open_backends(load_settings(os.environ), os.environ, lambda: moment), reached=reached
     )
     if task["run"] == "pass":
-        run_pass(backends, at=moment, offer=True)
+        run_pass(backends, NoRuns(), at=moment, offer=True)
     else:
         work(backends, task["key"], offer_number=task["offer"], run_id="child")
 

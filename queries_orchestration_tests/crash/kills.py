@@ -62,7 +62,7 @@ def _receive(offer: Offer, step: str) -> dict[str, object]:
         "run": "receive",
         "at": step,
         "moment": MONDAY.isoformat(),
-        "key": offer.occurrence_key,
+        "key": offer.key,
         "offer": offer.number,
     }
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.model.ids import slot_key
+from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.store import dispatchers, schedules, tables
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
 from queries_orchestration_tests.house import MONDAY, WEEK, House
@@ -166,7 +167,7 @@ def test_each_pass_writes_what_it_did_as_a_heartbeat(house: House) -> None:
 
 def test_a_pass_that_nobody_stands_behind_offers_nothing(house: House) -> None:
     house.clock.at = MONDAY
-    done = run_pass(house.backends, at=MONDAY, offer=False)
+    done = run_pass(house.backends, NoRuns(), at=MONDAY, offer=False)
 
     assert done.admitted == 1
     assert done.offers == ()

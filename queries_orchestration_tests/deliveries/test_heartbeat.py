@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from queries_orchestration.deliveries.heartbeat import Heartbeat
-from queries_orchestration.deliveries.start import NothingToDo, start
 from queries_orchestration.model.errors import (
     ReceiveLost,
     ReceiveTimeout,
     SourceUnavailable,
 )
-from queries_orchestration.store import occurrences
-from queries_orchestration.store.occurrences import Receive
+from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.receives.start import NothingToDo, start
+from queries_orchestration.store import claims
+from queries_orchestration.store.claims import Receive
 from queries_orchestration_tests.house import MONDAY, House, build_house
 
 
@@ -50,9 +50,9 @@ def test_a_statement_is_interrupted_when_another_receive_takes_the_work(
     worker = threading.Thread(target=lambda: codes.append(house.take(offer)))
     worker.start()
     _wait(lambda: house.history()[0].export_id is not None)
-    first = Receive(house.workspace_id, offer.occurrence_key, 1)
+    first = Receive(house.workspace_id, offer.key, 1)
     with house.backends.database.transaction() as connection:
-        occurrences.wait_again(connection, first, code="worker_lost", delay=60)
+        claims.wait_again(connection, first, code="worker_lost", delay=60)
 
     worker.join(10)
 
@@ -62,9 +62,9 @@ def test_a_statement_is_interrupted_when_another_receive_takes_the_work(
 
 def test_the_heartbeat_moves_on_while_the_receive_works(house: House) -> None:
     receive = _started(house)
-    before = house.occurrence(receive.occurrence_key).heartbeat_at
+    before = house.occurrence(receive.key).heartbeat_at
     with Heartbeat(house.backends.database, receive, interval=0.05, deadline=60) as heartbeat:
-        _wait(lambda: house.occurrence(receive.occurrence_key).heartbeat_at != before)
+        _wait(lambda: house.occurrence(receive.key).heartbeat_at != before)
         heartbeat.check()
         assert 50 < heartbeat.remaining() <= 60
 
@@ -79,7 +79,7 @@ def test_a_lost_claim_is_told_at_the_next_check_and_as_the_reason_of_an_interrup
         def lose_the_claim_in_a_statement() -> None:
             with heartbeat.interrupting(interrupted.set):
                 with house.backends.database.transaction() as connection:
-                    occurrences.wait_again(connection, receive, code="test", delay=60)
+                    claims.wait_again(connection, receive, code="test", delay=60)
                 assert interrupted.wait(10)
                 raise SourceUnavailable("the statement was interrupted")
 
@@ -100,7 +100,7 @@ def test_after_the_deadline_every_check_raises(house: House) -> None:
 
 def _started(house: House) -> Receive:
     (offer,) = house.dispatch(MONDAY).offers
-    receive = start(house.backends, offer.occurrence_key, offer_number=offer.number, run_id="test")
+    receive = start(house.backends, offer.key, offer_number=offer.number, run_id="test")
     assert not isinstance(receive, NothingToDo)
     return receive
 

@@ -12,11 +12,11 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from queries_orchestration.deliveries.backends import Backends
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.model.links import verify
-from queries_orchestration.store import occurrences
-from queries_orchestration.store.occurrences import Receive
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.store import claims, occurrences
+from queries_orchestration.store.claims import Receive
 from queries_orchestration_tests.house import CATALOG, MONDAY, WEEK, House, build_house
 
 
@@ -228,21 +228,21 @@ def test_a_connection_without_its_variable_says_which_one_to_set(house: House) -
 def test_a_late_worker_changes_nothing_once_another_receive_has_the_work(house: House) -> None:
     (offer,) = house.dispatch(MONDAY).offers
     with house.backends.database.transaction() as connection:
-        late = occurrences.start(
+        late = claims.start(
             connection,
             house.workspace_id,
-            offer.occurrence_key,
+            offer.key,
             offer_number=offer.number,
             run_id="late",
         )
-    assert late == Receive(house.workspace_id, offer.occurrence_key, 1)
+    assert late == Receive(house.workspace_id, offer.key, 1)
     with house.backends.database.transaction() as connection:
-        occurrences.wait_again(connection, late, code="worker_lost", delay=0)
+        claims.wait_again(connection, late, code="worker_lost", delay=0)
     assert house.deliver(MONDAY) == ["delivered"]
 
     writes: list[Callable[[Connection], None]] = [
-        lambda connection: occurrences.hold(connection, late),
-        lambda connection: occurrences.wait_again(connection, late, code="x", delay=0),
+        lambda connection: claims.hold(connection, late),
+        lambda connection: claims.wait_again(connection, late, code="x", delay=0),
         lambda connection: occurrences.settle(
             connection, late, outcome="failed", code="x", message=None, at=MONDAY
         ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from queries_orchestration.deliveries.resolve import resolve
-from queries_orchestration.deliveries.start import NothingToDo, start
-from queries_orchestration.store import occurrences
-from queries_orchestration.store.occurrences import Receive
+from queries_orchestration.receives.start import NothingToDo, start
+from queries_orchestration.store import claims
+from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.tables import requests
 from queries_orchestration_tests.house import MONDAY, House
 
@@ -17,7 +17,7 @@ def test_the_first_receive_queues_export_and_request_together(house: House) -> N
 
     resolve(house.backends, receive)
 
-    export = house.export(receive.occurrence_key)
+    export = house.export(receive.key)
     assert (export.state, export.format, export.version) == ("queued", "csv", 1)
     assert export.actor_id == house.schedule().owner_id
     assert export.storage_key == f"{house.workspace_id}/{export.id}.csv"
@@ -27,15 +27,15 @@ def test_the_first_receive_queues_export_and_request_together(house: House) -> N
 def test_a_later_receive_keeps_the_export_and_its_storage_key(house: House) -> None:
     first = _started(house)
     resolve(house.backends, first)
-    export = house.export(first.occurrence_key)
+    export = house.export(first.key)
     with house.backends.database.transaction() as connection:
-        occurrences.wait_again(connection, first, code="test", delay=0)
+        claims.wait_again(connection, first, code="test", delay=0)
 
     second = _started(house)
     resolve(house.backends, second)
 
     assert second.number == 2
-    assert house.export(second.occurrence_key).storage_key == export.storage_key
+    assert house.export(second.key).storage_key == export.storage_key
     assert len(_requests(house)) == 1
 
 
@@ -63,7 +63,7 @@ def test_relative_values_count_from_the_slot_and_are_kept_with_the_export(house:
 
 def _started(house: House) -> Receive:
     (offer,) = house.dispatch(MONDAY).offers
-    receive = start(house.backends, offer.occurrence_key, offer_number=offer.number, run_id="test")
+    receive = start(house.backends, offer.key, offer_number=offer.number, run_id="test")
     assert not isinstance(receive, NothingToDo)
     return receive
 

@@ -10,8 +10,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from queries_orchestration.model.recurrences import Recurrence, next_slot, slots
 

@@ -8,8 +8,7 @@ from decimal import Decimal
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from queries_orchestration.model.errors import InvalidQuery, InvalidRuntimeValue
 from queries_orchestration.model.runtime_values import (

@@ -83,7 +83,7 @@ def test_an_occurrence_launched_by_hand_without_an_offer_is_worked(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
     (offer,) = job_house.dispatch(MONDAY).offers
-    key = offer.occurrence_key
+    key = offer.key
     with job_house.backends.database.transaction() as connection:
         connection.execute(sa.text("UPDATE occurrences SET lease_until = NULL"))
 
@@ -160,7 +160,7 @@ def test_the_config_of_an_offer_is_valid_before_it_is_requested(
 ) -> None:
     (offer,) = job_house.dispatch(MONDAY).offers
     request = run_request_of(offer, job_house.backends.settings)
-    assert request.run_key == f"{offer.occurrence_key}#1"
+    assert request.run_key == f"{offer.key}#1"
     dg.validate_run_config(defs.resolve_job_def("deliver_occurrence"), request.run_config)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from queries_orchestration.deliveries.backends import Backends, open_backends
+from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.tables import metadata

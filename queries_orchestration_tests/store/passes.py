@@ -7,8 +7,9 @@ import os
 import sys
 from datetime import datetime
 
-from queries_orchestration.deliveries.backends import open_backends
 from queries_orchestration.deliveries.dispatch import run_pass
+from queries_orchestration.receives.backends import open_backends
+from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store.dispatchers import only_pass
 
@@ -25,7 +26,7 @@ def main() -> None:
         return
     _answer("ready")
     for line in sys.stdin:
-        done = run_pass(backends, at=datetime.fromisoformat(line.strip()), offer=True)
+        done = run_pass(backends, NoRuns(), at=datetime.fromisoformat(line.strip()), offer=True)
         _answer({"admitted": done.admitted, "offers": [offer.run_key for offer in done.offers]})
 
 

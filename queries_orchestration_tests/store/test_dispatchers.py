@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from queries_orchestration.deliveries.backends import Backends
 from queries_orchestration.deliveries.dispatch import Pass, run_pass
 from queries_orchestration.model.ids import slot_key
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.store import dispatchers, schedules
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.dispatchers import only_pass
@@ -127,7 +128,7 @@ def test_a_slot_is_admitted_once_though_the_lock_did_not_hold(
 
     with backends.database.transaction() as connection:
         set_up(connection, "acme")
-    run_pass(backends, at=SLOT - DAY, offer=True)
+    run_pass(backends, NoRuns(), at=SLOT - DAY, offer=True)
     monkeypatch.setattr(dispatchers, "only_pass", everybody_alone)
     ready = threading.Barrier(2)
 
@@ -135,7 +136,7 @@ def test_a_slot_is_admitted_once_though_the_lock_did_not_hold(
         passes = []
         for number in range(ROUNDS):
             ready.wait(10)
-            passes.append(run_pass(backends, at=SLOT + number * DAY, offer=True))
+            passes.append(run_pass(backends, NoRuns(), at=SLOT + number * DAY, offer=True))
         return passes
 
     with ThreadPoolExecutor(2) as threads:

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from queries_orchestration.deliveries.backends import Backends
+from queries_orchestration.receives.runs import NoRuns
+from queries_orchestration.receives.backends import Backends
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.recover import recover_silent
-from queries_orchestration.deliveries.start import NothingToDo, start as start_run
+from queries_orchestration.receives.start import NothingToDo, start as start_run
 from queries_orchestration.model.errors import ReceiveLost
-from queries_orchestration.store import (
+from queries_orchestration.store import claims, (
     cross_workspace,
     database as store_database,
     occurrences,
@@ -50,7 +51,7 @@ def offer(database: Database, key: str, *, lease: float = 60) -> int:
 
 def start(database: Database, key: str, number: int, *, run: str = "run") -> Receive | None:
     with database.transaction() as connection:
-        return occurrences.start(connection, "acme", key, offer_number=number, run_id=run)
+        return claims.start(connection, "acme", key, offer_number=number, run_id=run)
 
 
 def offered_and_started(database: Database, key: str) -> Receive:
@@ -99,7 +100,7 @@ def test_a_slot_is_admitted_once(database: Database) -> None:
             "at": SLOT,
         }
         with database.transaction() as connection:
-            return occurrences.admit(connection, "acme", **(values | changes))
+            return occurrences.admit_slot(connection, "acme", **(values | changes))
 
     assert admit()
     known = everything(database)
@@ -145,7 +146,7 @@ def test_what_was_not_offered_cannot_be_started(database: Database, key: str) ->
 def test_a_receive_is_a_row_of_the_history(database: Database, key: str) -> None:
     first = offered_and_started(database, key)
     with database.transaction() as connection:
-        occurrences.wait_again(connection, first, code="source_unavailable", delay=0)
+        claims.wait_again(connection, first, code="source_unavailable", delay=0)
     second = offered_and_started(database, key)
 
     with database.read() as connection:
@@ -167,12 +168,12 @@ def settle(database: Database, receive: Receive) -> None:
 
 def hold(database: Database, receive: Receive) -> None:
     with database.transaction() as connection:
-        occurrences.hold(connection, receive, source_changed=True)
+        claims.hold(connection, receive, source_changed=True)
 
 
 def wait_again(database: Database, receive: Receive) -> None:
     with database.transaction() as connection:
-        occurrences.wait_again(connection, receive, code="late", delay=0)
+        claims.wait_again(connection, receive, code="late", delay=0)
 
 
 @pytest.mark.parametrize("write", [hold, wait_again, settle])
@@ -214,7 +215,7 @@ def test_a_retry_waits_its_delay_by_the_databases_clock(database: Database, key:
     receive = offered_and_started(database, key)
     with database.transaction() as connection:
         before = store_database.now(connection)
-        occurrences.wait_again(connection, receive, code="source_unavailable", delay=60)
+        claims.wait_again(connection, receive, code="source_unavailable", delay=60)
         after = store_database.now(connection)
 
     delay = timedelta(seconds=60)
@@ -273,7 +274,7 @@ def test_a_heartbeat_that_comes_while_recovery_runs_is_respected(
 
     with ThreadPoolExecutor(1) as thread:
         with database.transaction() as connection:
-            occurrences.hold(connection, receive)
+            claims.hold(connection, receive)
             recovery = thread.submit(recover_silent, backends)
             time.sleep(0.1)
         assert recovery.result() == 0
@@ -295,7 +296,7 @@ def test_a_heartbeat_that_comes_after_recovery_has_begun_is_told_that_the_work_i
             heartbeat = thread.submit(hold, Database(database.url), receive)
             time.sleep(0.1)
             assert not heartbeat.done()
-            occurrences.wait_again(connection, silent[0], code="worker_lost", delay=0)
+            claims.wait_again(connection, silent[0], code="worker_lost", delay=0)
         with pytest.raises(ReceiveLost):
             heartbeat.result()
 
@@ -321,7 +322,7 @@ def test_a_worker_with_a_wrong_clock_takes_no_live_offer_and_no_running_receive(
     astray = SLOT + wrong
 
     other = replace(backends, clock=lambda: astray)
-    done = run_pass(other, at=astray, offer=True)
+    done = run_pass(other, NoRuns(), at=astray, offer=True)
     again = start_run(other, key, offer_number=number, run_id="other")
 
     assert (done.admitted, done.recovered, done.offers) == (0, 0, ())
@@ -341,7 +342,7 @@ def test_a_worker_with_a_wrong_clock_writes_leases_by_the_databases(
     with backends.database.transaction() as connection:
         connection.execute(sa.update(metadata.tables["schedules"]).values(next_slot=None))
 
-    (made,) = run_pass(other, at=astray, offer=True).offers
+    (made,) = run_pass(other, NoRuns(), at=astray, offer=True).offers
     offered = found(backends.database, key)
     receive = start_run(other, key, offer_number=made.number, run_id="other")
     started = found(backends.database, key)

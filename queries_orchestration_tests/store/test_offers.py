@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from queries_orchestration.store import database as store_database, occurrences, tables
+from queries_orchestration.store import claims, database as store_database, occurrences, tables
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.offers import Offer, offer_one, offer_waiting
 from queries_orchestration_tests.store.valid_rows import (
@@ -43,7 +43,7 @@ def offer(
 
 def take(database: Database, made: Offer) -> None:
     with database.transaction() as connection:
-        assert occurrences.start(
+        assert claims.start(
             connection,
             made.workspace_id,
             made.occurrence_key,
@@ -182,7 +182,7 @@ def test_an_offer_that_was_made_again_cannot_be_taken_but_the_new_one_can(
     (new,) = offer(database)
 
     with database.transaction() as connection:
-        late = occurrences.start(connection, "acme", key, offer_number=old.number, run_id="late")
+        late = claims.start(connection, "acme", key, offer_number=old.number, run_id="late")
     assert late is None
     take(database, new)
     assert rows_of(database, key) == [(1, "lost", True), (2, "taken", True)]
@@ -261,7 +261,7 @@ def test_a_person_s_own_run_is_offered_the_occurrence_unless_somebody_has_it(
     assert offer_to_person() == 2
     assert offer_to_person() is None
     with database.transaction() as connection:
-        assert occurrences.start(connection, "acme", key, offer_number=2, run_id="run")
+        assert claims.start(connection, "acme", key, offer_number=2, run_id="run")
     assert offer_to_person() is None
 
 
@@ -275,7 +275,7 @@ def test_no_offer_of_a_settled_occurrence_stays_live(database: Database, end: st
         assert offer_one(connection, "acme", "acme-key", lease=0.001) == 1
     if end == "taken":
         with database.transaction() as connection:
-            receive = occurrences.start(connection, "acme", "acme-key", offer_number=1, run_id="r")
+            receive = claims.start(connection, "acme", "acme-key", offer_number=1, run_id="r")
             assert receive is not None
             occurrences.settle(
                 connection, receive, outcome="delivered", code=None, message=None, at=SLOT

@@ -15,6 +15,37 @@ depends_on = None
 
 def upgrade() -> None:
     op.create_table(
+        "claims",
+        sa.Column("workspace_id", sa.String(length=26), nullable=False),
+        sa.Column("key", sa.String(length=63), nullable=False),
+        sa.Column("lane", sa.String(length=8), nullable=False),
+        sa.Column("state", sa.String(length=8), nullable=False),
+        sa.Column("not_before", Instant(), nullable=False),
+        sa.Column("offer_number", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("lease_until", Instant(), nullable=True),
+        sa.Column("receive_number", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("heartbeat_at", Instant(), nullable=True),
+        sa.CheckConstraint(
+            "(state = 'running') = (heartbeat_at IS NOT NULL)", name=op.f("ck_claims_heartbeat")
+        ),
+        sa.CheckConstraint("lane IN ('delivery', 'export', 'report')", name=op.f("ck_claims_lane")),
+        sa.CheckConstraint(
+            "state = 'waiting' OR lease_until IS NULL", name=op.f("ck_claims_lease")
+        ),
+        sa.CheckConstraint("state IN ('waiting', 'running', 'done')", name=op.f("ck_claims_state")),
+        sa.CheckConstraint("receive_number BETWEEN 0 AND 3", name=op.f("ck_claims_receive_number")),
+        sa.PrimaryKeyConstraint("workspace_id", "key", name=op.f("pk_claims")),
+        sa.UniqueConstraint("key", name=op.f("uq_claims_key")),
+    )
+    op.create_index(
+        "ix_claims_unfinished",
+        "claims",
+        ["lane", "state", "not_before"],
+        unique=False,
+        postgresql_where=sa.text("state != 'done'"),
+        sqlite_where=sa.text("state != 'done'"),
+    )
+    op.create_table(
         "dispatcher_heartbeats",
         sa.Column("dispatcher", sa.String(length=32), nullable=False),
         sa.Column("holder", sa.String(length=200), nullable=False),
@@ -57,6 +88,28 @@ def upgrade() -> None:
         sa.UniqueConstraint("workspace_id", "name", name=op.f("uq_connections_workspace_id_name")),
     )
     op.create_table(
+        "offers",
+        sa.Column("workspace_id", sa.String(length=26), nullable=False),
+        sa.Column("key", sa.String(length=63), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("state", sa.String(length=8), nullable=False),
+        sa.Column("offered_at", Instant(), nullable=False),
+        sa.Column("ended_at", Instant(), nullable=True),
+        sa.CheckConstraint(
+            "(state = 'live') = (ended_at IS NULL)", name=op.f("ck_offers_ended_at")
+        ),
+        sa.CheckConstraint(
+            "state IN ('live', 'taken', 'lost', 'released')", name=op.f("ck_offers_state")
+        ),
+        sa.CheckConstraint("number >= 1", name=op.f("ck_offers_number")),
+        sa.ForeignKeyConstraint(
+            ["workspace_id", "key"],
+            ["claims.workspace_id", "claims.key"],
+            name=op.f("fk_offers_workspace_id_key"),
+        ),
+        sa.PrimaryKeyConstraint("workspace_id", "key", "number", name=op.f("pk_offers")),
+    )
+    op.create_table(
         "people",
         sa.Column("workspace_id", sa.String(length=26), nullable=False),
         sa.Column("id", sa.String(length=26), nullable=False),
@@ -72,6 +125,23 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_people")),
         sa.UniqueConstraint("workspace_id", "name", name=op.f("uq_people_workspace_id_name")),
+    )
+    op.create_table(
+        "receives",
+        sa.Column("workspace_id", sa.String(length=26), nullable=False),
+        sa.Column("key", sa.String(length=63), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("run_id", sa.String(length=64), nullable=False),
+        sa.Column("started_at", Instant(), nullable=False),
+        sa.Column("ended_at", Instant(), nullable=True),
+        sa.Column("code", sa.String(length=64), nullable=True),
+        sa.CheckConstraint("number BETWEEN 1 AND 3", name=op.f("ck_receives_number")),
+        sa.ForeignKeyConstraint(
+            ["workspace_id", "key"],
+            ["claims.workspace_id", "claims.key"],
+            name=op.f("fk_receives_workspace_id_key"),
+        ),
+        sa.PrimaryKeyConstraint("workspace_id", "key", "number", name=op.f("pk_receives")),
     )
     op.create_table(
         "sources",
@@ -143,6 +213,7 @@ def upgrade() -> None:
         sa.Column("runtime_values", Json, nullable=False),
         sa.Column("actor_id", sa.String(length=26), nullable=False),
         sa.Column("time_zone", sa.String(length=64), nullable=False),
+        sa.Column("purpose", sa.String(length=11), nullable=False),
         sa.Column("state", sa.String(length=9), nullable=False),
         sa.Column("code", sa.String(length=64), nullable=True),
         sa.Column("message", sa.Text(), nullable=True),
@@ -159,8 +230,12 @@ def upgrade() -> None:
         sa.Column("created_at", Instant(), nullable=False),
         sa.Column("completed_at", Instant(), nullable=True),
         sa.Column("expires_at", Instant(), nullable=True),
+        sa.Column("removed_at", Instant(), nullable=True),
         sa.CheckConstraint("(state = 'failed') = (code IS NOT NULL)", name=op.f("ck_exports_code")),
         sa.CheckConstraint("format IN ('csv', 'xlsx', 'pdf')", name=op.f("ck_exports_format")),
+        sa.CheckConstraint(
+            "purpose IN ('interactive', 'delivery')", name=op.f("ck_exports_purpose")
+        ),
         sa.CheckConstraint(
             "state IN ('queued', 'running', 'ready', 'failed', 'cancelled', 'expired')",
             name=op.f("ck_exports_state"),
@@ -188,6 +263,20 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_exports")),
         sa.UniqueConstraint("storage_key", name=op.f("uq_exports_storage_key")),
+        sa.UniqueConstraint(
+            "workspace_id", "id", "purpose", name=op.f("uq_exports_workspace_id_id_purpose")
+        ),
+    )
+    op.create_index(
+        "ix_exports_kept",
+        "exports",
+        ["expires_at"],
+        unique=False,
+        postgresql_where=sa.text("removed_at IS NULL AND expires_at IS NOT NULL"),
+        sqlite_where=sa.text("removed_at IS NULL AND expires_at IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_exports_requester", "exports", ["workspace_id", "actor_id", "created_at"], unique=False
     )
     op.create_table(
         "schedules",
@@ -260,9 +349,9 @@ def upgrade() -> None:
         sa.Column("schedule_id", sa.String(length=26), nullable=False),
         sa.Column("slot", Instant(), nullable=True),
         sa.Column("requested_by", sa.String(length=26), nullable=True),
+        sa.Column("client_key", sa.String(length=200), nullable=True),
         sa.Column("via", sa.String(length=16), nullable=False),
         sa.Column("reason", sa.Text(), nullable=True),
-        sa.Column("state", sa.String(length=8), nullable=False),
         sa.Column("outcome", sa.String(length=16), nullable=True),
         sa.Column("code", sa.String(length=64), nullable=True),
         sa.Column("message", sa.Text(), nullable=True),
@@ -273,21 +362,6 @@ def upgrade() -> None:
         ),
         sa.Column("admitted_at", Instant(), nullable=False),
         sa.Column("settled_at", Instant(), nullable=True),
-        sa.Column("not_before", Instant(), nullable=False),
-        sa.Column("offer_number", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.Column("lease_until", Instant(), nullable=True),
-        sa.Column("receive_number", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.Column("heartbeat_at", Instant(), nullable=True),
-        sa.CheckConstraint(
-            "(state = 'running') = (heartbeat_at IS NOT NULL)",
-            name=op.f("ck_occurrences_heartbeat"),
-        ),
-        sa.CheckConstraint(
-            "(state = 'settled') = (outcome IS NOT NULL)", name=op.f("ck_occurrences_settled")
-        ),
-        sa.CheckConstraint(
-            "(state = 'settled') = (settled_at IS NOT NULL)", name=op.f("ck_occurrences_settled_at")
-        ),
         sa.CheckConstraint(
             "outcome <> 'failed' OR code IS NOT NULL", name=op.f("ck_occurrences_code")
         ),
@@ -296,20 +370,14 @@ def upgrade() -> None:
             name=op.f("ck_occurrences_outcome"),
         ),
         sa.CheckConstraint(
-            "state = 'waiting' OR lease_until IS NULL", name=op.f("ck_occurrences_lease")
-        ),
-        sa.CheckConstraint(
-            "state IN ('waiting', 'running', 'settled')", name=op.f("ck_occurrences_state")
-        ),
-        sa.CheckConstraint(
             "via IN ('recurrence', 'run-now', 'dagster-ui', 'backfill')",
             name=op.f("ck_occurrences_via"),
         ),
         sa.CheckConstraint(
-            "(slot IS NULL) = (requested_by IS NOT NULL)", name=op.f("ck_occurrences_slot")
+            "(outcome IS NULL) = (settled_at IS NULL)", name=op.f("ck_occurrences_settled_at")
         ),
         sa.CheckConstraint(
-            "receive_number BETWEEN 0 AND 3", name=op.f("ck_occurrences_receive_number")
+            "(slot IS NULL) = (requested_by IS NOT NULL)", name=op.f("ck_occurrences_slot")
         ),
         sa.ForeignKeyConstraint(
             ["workspace_id", "actor_id"],
@@ -336,9 +404,19 @@ def upgrade() -> None:
         sa.UniqueConstraint(
             "workspace_id",
             "schedule_id",
+            "requested_by",
+            "client_key",
+            name=op.f("uq_occurrences_workspace_id_schedule_id_requested_by_client_key"),
+        ),
+        sa.UniqueConstraint(
+            "workspace_id",
+            "schedule_id",
             "slot",
             name=op.f("uq_occurrences_workspace_id_schedule_id_slot"),
         ),
+    )
+    op.create_index(
+        "ix_occurrences_export", "occurrences", ["workspace_id", "export_id"], unique=False
     )
     op.create_index(
         "ix_occurrences_history",
@@ -346,27 +424,16 @@ def upgrade() -> None:
         ["workspace_id", "schedule_id", "admitted_at"],
         unique=False,
     )
-    op.create_index(
-        "ix_occurrences_unsettled",
-        "occurrences",
-        ["state", "not_before"],
-        unique=False,
-        postgresql_where=sa.text("state != 'settled'"),
-        sqlite_where=sa.text("state != 'settled'"),
-    )
     op.create_table(
         "requests",
         sa.Column("workspace_id", sa.String(length=26), nullable=False),
         sa.Column("export_id", sa.String(length=26), nullable=False),
         sa.Column("purpose", sa.String(length=11), nullable=False),
         sa.Column("created_at", Instant(), nullable=False),
-        sa.CheckConstraint(
-            "purpose IN ('interactive', 'delivery')", name=op.f("ck_requests_purpose")
-        ),
         sa.ForeignKeyConstraint(
-            ["workspace_id", "export_id"],
-            ["exports.workspace_id", "exports.id"],
-            name=op.f("fk_requests_workspace_id_export_id"),
+            ["workspace_id", "export_id", "purpose"],
+            ["exports.workspace_id", "exports.id", "exports.purpose"],
+            name=op.f("fk_requests_workspace_id_export_id_purpose"),
         ),
         sa.PrimaryKeyConstraint("workspace_id", "export_id", name=op.f("pk_requests")),
     )
@@ -464,65 +531,15 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_downloads")),
     )
-    op.create_table(
-        "offers",
-        sa.Column("workspace_id", sa.String(length=26), nullable=False),
-        sa.Column("occurrence_key", sa.String(length=63), nullable=False),
-        sa.Column("number", sa.Integer(), nullable=False),
-        sa.Column("lane", sa.String(length=8), nullable=False),
-        sa.Column("state", sa.String(length=8), nullable=False),
-        sa.Column("offered_at", Instant(), nullable=False),
-        sa.Column("ended_at", Instant(), nullable=True),
-        sa.CheckConstraint(
-            "(state = 'live') = (ended_at IS NULL)", name=op.f("ck_offers_ended_at")
-        ),
-        sa.CheckConstraint("lane IN ('delivery', 'export', 'report')", name=op.f("ck_offers_lane")),
-        sa.CheckConstraint(
-            "state IN ('live', 'taken', 'lost', 'released')", name=op.f("ck_offers_state")
-        ),
-        sa.CheckConstraint("number >= 1", name=op.f("ck_offers_number")),
-        sa.ForeignKeyConstraint(
-            ["workspace_id", "occurrence_key"],
-            ["occurrences.workspace_id", "occurrences.key"],
-            name=op.f("fk_offers_workspace_id_occurrence_key"),
-        ),
-        sa.PrimaryKeyConstraint("workspace_id", "occurrence_key", "number", name=op.f("pk_offers")),
-    )
-    op.create_table(
-        "receives",
-        sa.Column("workspace_id", sa.String(length=26), nullable=False),
-        sa.Column("occurrence_key", sa.String(length=63), nullable=False),
-        sa.Column("number", sa.Integer(), nullable=False),
-        sa.Column("run_id", sa.String(length=64), nullable=False),
-        sa.Column("started_at", Instant(), nullable=False),
-        sa.Column("ended_at", Instant(), nullable=True),
-        sa.Column("code", sa.String(length=64), nullable=True),
-        sa.CheckConstraint("number BETWEEN 1 AND 3", name=op.f("ck_receives_number")),
-        sa.ForeignKeyConstraint(
-            ["workspace_id", "occurrence_key"],
-            ["occurrences.workspace_id", "occurrences.key"],
-            name=op.f("fk_receives_workspace_id_occurrence_key"),
-        ),
-        sa.PrimaryKeyConstraint(
-            "workspace_id", "occurrence_key", "number", name=op.f("pk_receives")
-        ),
-    )
 
 
 def downgrade() -> None:
-    op.drop_table("receives")
-    op.drop_table("offers")
     op.drop_table("downloads")
     op.drop_table("deliveries")
     op.drop_table("schedule_recipients")
     op.drop_table("requests")
-    op.drop_index(
-        "ix_occurrences_unsettled",
-        table_name="occurrences",
-        postgresql_where=sa.text("state != 'settled'"),
-        sqlite_where=sa.text("state != 'settled'"),
-    )
     op.drop_index("ix_occurrences_history", table_name="occurrences")
+    op.drop_index("ix_occurrences_export", table_name="occurrences")
     op.drop_table("occurrences")
     op.drop_index(
         "ix_schedules_due",
@@ -531,11 +548,27 @@ def downgrade() -> None:
         sqlite_where=sa.text("next_slot IS NOT NULL"),
     )
     op.drop_table("schedules")
+    op.drop_index("ix_exports_requester", table_name="exports")
+    op.drop_index(
+        "ix_exports_kept",
+        table_name="exports",
+        postgresql_where=sa.text("removed_at IS NULL AND expires_at IS NOT NULL"),
+        sqlite_where=sa.text("removed_at IS NULL AND expires_at IS NOT NULL"),
+    )
     op.drop_table("exports")
     op.drop_table("source_versions")
     op.drop_table("datasets")
     op.drop_table("sources")
+    op.drop_table("receives")
     op.drop_table("people")
+    op.drop_table("offers")
     op.drop_table("connections")
     op.drop_table("workspaces")
     op.drop_table("dispatcher_heartbeats")
+    op.drop_index(
+        "ix_claims_unfinished",
+        table_name="claims",
+        postgresql_where=sa.text("state != 'done'"),
+        sqlite_where=sa.text("state != 'done'"),
+    )
+    op.drop_table("claims")

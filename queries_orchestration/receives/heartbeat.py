@@ -15,9 +15,9 @@ from queries_orchestration.model.errors import (
     ReceiveTimeout,
     StoreUnavailable,
 )
-from queries_orchestration.store import occurrences
+from queries_orchestration.store import claims
+from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.occurrences import Receive
 
 
 class Heartbeat:
@@ -96,7 +96,7 @@ class Heartbeat:
                 return
             try:
                 with self._database.transaction() as connection:
-                    occurrences.hold(connection, self._receive)
+                    claims.hold(connection, self._receive)
             except ReceiveLost as lost:
                 self._end(lost)
                 return
@@ -110,4 +110,4 @@ class Heartbeat:
                 self._interrupt()
 
     def _timeout(self) -> ReceiveTimeout:
-        return ReceiveTimeout(f"The delivery was not finished within {self._deadline:g} seconds.")
+        return ReceiveTimeout(f"It was not finished within {self._deadline:g} seconds.")

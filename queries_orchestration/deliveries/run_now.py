@@ -1,0 +1,97 @@
+"""Hop 2, the alternative entry: a person runs a schedule now, with their own access.
+
+Occurrence, export and request are one commit; ``receives.publish`` comes after it. A crash in
+between leaves an occurrence that the sensor finds.
+"""
+
+from __future__ import annotations
+
+from queries_orchestration.deliveries.authority import schedule_governed_by
+from queries_orchestration.deliveries.resolve import is_changed, queue_export, source_of
+from queries_orchestration.model.errors import NotFound, Refused
+from queries_orchestration.model.ids import new_id, request_key
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.store import occurrences
+from queries_orchestration.store.occurrences import Occurrence
+
+
+def run_now(
+    backends: Backends,
+    workspace_id: str,
+    *,
+    schedule_id: str,
+    person_id: str,
+    client_key: str | None = None,
+    via: str = "run-now",
+    reason: str | None = None,
+) -> str:
+    """Admit a manual occurrence of a schedule and return its key.
+
+    Args:
+        person_id: who clicks, and as whom it is read.
+        client_key: what the client calls this click; the same click twice is one occurrence.
+        via: where the click came from: ``run-now`` or ``dagster-ui``.
+        reason: why, for the history.
+
+    Raises:
+        NotFound: there is no such schedule, or the person has no authority over it.
+        Refused: the schedule has ended (``schedule_ended``).
+        AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue,
+        SourceUnavailable: the person cannot open the source now; nothing was written.
+    """
+    at = backends.clock()
+    key = request_key(schedule_id, new_id())
+    with backends.database.transaction() as connection:
+
+        def of_this_click() -> Occurrence | None:
+            if client_key is None:
+                return None
+            return occurrences.of_click(
+                connection,
+                workspace_id,
+                schedule_id,
+                requested_by=person_id,
+                client_key=client_key,
+            )
+
+        schedule = schedule_governed_by(
+            connection, workspace_id, schedule_id=schedule_id, person_id=person_id
+        )
+        if schedule.state == "ended":
+            raise Refused("The schedule has ended; it runs no more.", code="schedule_ended")
+        if made := of_this_click():
+            return made.key
+        source = source_of(connection, schedule)
+        with connection.begin_nested() as attempt:
+            export_id = queue_export(
+                connection,
+                schedule,
+                actor_id=person_id,
+                moment=at,
+                at=at,
+                environment=backends.environment,
+            )
+            admitted = occurrences.admit_request(
+                connection,
+                workspace_id,
+                key=key,
+                schedule_id=schedule_id,
+                requested_by=person_id,
+                client_key=client_key,
+                via=via,
+                reason=reason,
+                export_id=export_id,
+                source_changed=is_changed(schedule, source),
+                at=at,
+            )
+            if not admitted:
+                attempt.rollback()
+        if not admitted:
+            # Another process has just committed the same click.
+            made = of_this_click()
+            if made is None:
+                raise NotFound("The schedule is gone.")
+            return made.key
+        backends.reached("run now, not committed")
+    backends.reached("run now committed, not published")
+    return key

@@ -1,0 +1,46 @@
+"""Cancel an export that is not finished: its requester's, or an administrator's."""
+
+from __future__ import annotations
+
+from queries_orchestration.exports.settle import cancel_within
+from queries_orchestration.model.access import ADMINISTRATOR
+from queries_orchestration.model.errors import NotFound, Refused
+from queries_orchestration.model.ids import is_id
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.store import exports, people
+
+
+def cancel_export(backends: Backends, workspace_id: str, *, person_id: str, export_id: str) -> None:
+    """Cancel a queued or running export; a worker that is at it stops within a page.
+
+    Args:
+        export_id: any text.
+
+    Raises:
+        NotFound: there is no such export, or it is not this person's: always the same answer.
+        Refused: it is finished (``already_finished``), or a delivery's file, which the schedule
+            decides about (``belongs_to_delivery``).
+    """
+    with backends.database.transaction() as connection:
+        person = people.get(connection, workspace_id, person_id)
+        export = exports.get(connection, workspace_id, export_id) if is_id(export_id) else None
+        entitled = (
+            person is not None
+            and person.active
+            and export is not None
+            and (export.actor_id == person.id or ADMINISTRATOR in person.roles)
+        )
+        if export is None or person is None or not entitled:
+            raise NotFound("There is no such export.")
+        if export.purpose != "interactive":
+            raise Refused(
+                "This file belongs to a delivery, which is not cancelled by its export.",
+                code="belongs_to_delivery",
+            )
+        if not cancel_within(
+            connection, workspace_id, export_id, by=f"Cancelled by {person.name}."
+        ):
+            raise Refused(
+                f"The export is {export.state} already, there is nothing to cancel.",
+                code="already_finished",
+            )

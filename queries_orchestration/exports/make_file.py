@@ -1,0 +1,147 @@
+"""WF-PFM-QRY-006, hops 4 and 5: make an export's file within a receive, and record it.
+
+The receive is the export's own, or that of the occurrence whose file it is. A later receive
+reuses what is finished, and aborts the upload that an earlier one left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final, cast
+
+from sqlalchemy import Connection
+
+from queries_orchestration.exports.file_writer import FileFormat, FileOptions
+from queries_orchestration.exports.generate import generate
+from queries_orchestration.exports.open_query import OpenedQuery
+from queries_orchestration.model.errors import ReceiveLost
+from queries_orchestration.model.file_names import CONTENT_TYPES
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.store import claims, exports
+from queries_orchestration.store.claims import Receive
+from queries_orchestration.store.exports import Export
+
+PROGRESS_INTERVAL: Final = 1.0
+"""Seconds between two writes of the progress."""
+
+
+def _nothing_more(_connection: Connection) -> None:
+    """Write nothing beside the completion."""
+
+
+def make_file(
+    backends: Backends,
+    receive: Receive,
+    heartbeat: Heartbeat,
+    export: Export,
+    opened: OpenedQuery,
+    *,
+    title: str,
+    lifetime: timedelta,
+    with_completion: Callable[[Connection], None] = _nothing_more,
+) -> Export:
+    """Return ``export``, ready; made now unless an earlier receive finished it.
+
+    Args:
+        title: of the sheet in a workbook.
+        lifetime: how long the file is kept, counted from its completion.
+        with_completion: writes more in the transaction that records the completion.
+
+    Raises:
+        ReceiveLost: a newer receive, a cancel or a settlement took the work.
+        PermanentError, TransientError: see ``exports.generate``.
+    """
+    if export.state == "ready" and backends.storage.size(export.storage_key) == export.size:
+        return export
+    upload_id = _begin_upload(backends, receive, export)
+    backends.reached("upload recorded")
+    made = generate(
+        opened,
+        file_format=cast(FileFormat, export.format),  # checked by the database
+        options=FileOptions(time_zone=export.time_zone, sheet_title=title),
+        storage=backends.storage,
+        storage_key=export.storage_key,
+        upload_id=upload_id,
+        part_bytes=backends.settings.part_bytes,
+        patience=heartbeat,
+        progress=_Progress(backends, receive, export.id),
+    )
+    backends.reached("file complete, not recorded")
+    completed_at = backends.clock()
+    with backends.database.transaction() as connection:
+        claims.hold(connection, receive)
+        exports.change(
+            connection,
+            receive.workspace_id,
+            export.id,
+            state="ready",
+            upload_id=None,
+            upload_receive=None,
+            rows_done=made.rows,
+            bytes_done=made.size,
+            size=made.size,
+            rows=made.rows,
+            sha256=made.sha256,
+            replaced_characters=made.replaced_characters,
+            cut_cells=made.cut_cells,
+            completed_at=completed_at,
+            expires_at=completed_at + lifetime,
+        )
+        with_completion(connection)
+        ready = exports.get(connection, receive.workspace_id, export.id)
+    backends.reached("file recorded")
+    if ready is None:
+        raise ReceiveLost("The export is gone.")
+    return ready
+
+
+def _begin_upload(backends: Backends, receive: Receive, export: Export) -> str:
+    """Abort the upload recorded before this one, begin anew and record it before any part."""
+    storage = backends.storage
+    if export.upload_id is not None:
+        storage.abort_upload(export.storage_key, export.upload_id)
+    upload_id = storage.begin_upload(export.storage_key, CONTENT_TYPES[export.format])
+    backends.reached("upload begun, not recorded")
+    try:
+        with backends.database.transaction() as connection:
+            claims.hold(connection, receive)
+            exports.take(connection, receive.workspace_id, export.id)
+            exports.record_upload(
+                connection,
+                receive.workspace_id,
+                export.id,
+                upload_id=upload_id,
+                receive=receive.number,
+            )
+    except ReceiveLost:
+        storage.abort_upload(export.storage_key, upload_id)
+        raise
+    return upload_id
+
+
+class _Progress:
+    """Writes the rows and bytes done, at most once a second."""
+
+    def __init__(self, backends: Backends, receive: Receive, export_id: str) -> None:
+        self._backends = backends
+        self._receive = receive
+        self._export_id = export_id
+        self._next = time.monotonic() + PROGRESS_INTERVAL
+
+    def __call__(self, rows: int, size: int) -> None:
+        self._backends.reached("page written")
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + PROGRESS_INTERVAL
+        with self._backends.database.transaction() as connection:
+            claims.hold(connection, self._receive)
+            exports.change(
+                connection,
+                self._receive.workspace_id,
+                self._export_id,
+                rows_done=rows,
+                bytes_done=size,
+            )

@@ -1,0 +1,73 @@
+"""The job that works one receive of one interactive export."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import dagster as dg
+from pydantic import Field
+
+from queries_orchestration.exports import receive as receive_step, settle as settle_step
+from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.orchestration import tags
+from queries_orchestration.orchestration.resources import WorkerResource
+from queries_orchestration.orchestration.steps import refusal, step
+from queries_orchestration.receives import start as start_step
+from queries_orchestration.settings import EXPORT_LANE, Settings
+from queries_orchestration.store.claims import Receive
+
+export_step = partial(step, lane=EXPORT_LANE, fail=settle_step.fail)
+
+
+class ExportConfig(dg.Config):
+    """Which export to work on: ids only."""
+
+    export: str = Field(description="Id of the export, as `queries exports list` shows it.")
+    offer: int = Field(
+        default=0,
+        description="Number of the offer this run was launched with; 0 when you launch it.",
+    )
+
+
+@dg.op(out={"receive": dg.Out(Receive, is_required=False)})
+def start_export(
+    context: dg.OpExecutionContext, config: ExportConfig, worker: WorkerResource
+) -> Iterator[dg.Output[Receive]]:
+    """Take the export for this run."""
+    backends = worker.backends
+    try:
+        receive = start_step.start(
+            backends, config.export, offer_number=config.offer or None, run_id=context.run_id
+        )
+    except QueriesError as error:
+        raise refusal(error) from None
+    if isinstance(receive, start_step.NothingToDo):
+        context.log.info("Nothing to do. %s", receive.reason)
+        return
+    worker.begin(receive_step.heartbeat_of(backends, receive))
+    yield dg.Output(receive, "receive", metadata={"export": receive.key, "receive": receive.number})
+
+
+@dg.op
+def generate(context: dg.OpExecutionContext, receive: Receive, worker: WorkerResource) -> None:
+    """Read the query as the requester, page by page, into the file, and record its completion."""
+    with export_step(context, worker.backends, receive):
+        made = receive_step.generate_export(worker.backends, receive, worker.heartbeat)
+        context.add_output_metadata(
+            {"rows": made.rows or 0, "bytes": made.size or 0, "format": made.format}
+        )
+
+
+@dg.job(
+    executor_def=dg.in_process_executor,
+    tags={
+        tags.LANE: EXPORT_LANE,
+        tags.MAX_RUNTIME: str(int(Settings().export_deadline) + tags.RUNTIME_MARGIN),
+    },
+)
+def export_query() -> None:
+    """Make the file of one interactive export, in its own lane.
+
+    Launched for each offer. Launching it by hand with the id of a waiting export works it now;
+    on a finished or running one it does nothing and says so.
+    """
+    generate(start_export())

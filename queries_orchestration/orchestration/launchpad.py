@@ -1,0 +1,46 @@
+"""A run that an operator starts in Dagster's Launchpad for a person: a run-now request."""
+
+from __future__ import annotations
+
+from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.model.errors import NotFound, Refused
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.store import cross_workspace
+
+
+def admit_from_launchpad(
+    backends: Backends, *, schedule_id: str, person_id: str, reason: str, run_id: str
+) -> str:
+    """Admit a manual occurrence for ``person_id`` and return its key.
+
+    Args:
+        run_id: the operator's Dagster run; executing it again is the same click.
+
+    Raises:
+        Refused: something is missing in the config (``incomplete_config``), or such runs are
+            switched off (``dagster_ui_runs_off``).
+        NotFound, AccessLost, …: as ``run_now``.
+    """
+    if not backends.settings.dagster_ui_runs:
+        raise Refused(
+            "Running a schedule from Dagster is switched off (QUERIES_DAGSTER_UI_RUNS).",
+            code="dagster_ui_runs_off",
+        )
+    if not (schedule_id and person_id and reason.strip()):
+        raise Refused(
+            "Give the key of an occurrence; or a schedule, as_person and a reason.",
+            code="incomplete_config",
+        )
+    with backends.database.read() as connection:
+        workspace_id = cross_workspace.workspace_of_schedule(connection, schedule_id)
+    if workspace_id is None:
+        raise NotFound(f"There is no schedule {schedule_id}.")
+    return run_now(
+        backends,
+        workspace_id,
+        schedule_id=schedule_id,
+        person_id=person_id,
+        client_key=f"dagster:{run_id}",
+        via="dagster-ui",
+        reason=reason.strip(),
+    )

@@ -1,0 +1,65 @@
+"""The sensors that offer, every few seconds, what waits in a lane.
+
+They find what the minutely schedule does not bring: run now, exports, the rest of a big batch,
+released offers, retries.
+"""
+
+import dagster as dg
+
+from queries_orchestration.deliveries.recover import recover_silent, tend_offers
+from queries_orchestration.orchestration.dagster_runs import DagsterRuns
+from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence
+from queries_orchestration.orchestration.export_query import export_query
+from queries_orchestration.orchestration.resources import WorkerResource
+from queries_orchestration.orchestration.run_requests import run_request_of
+from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE
+from queries_orchestration.store import cross_workspace
+
+SECONDS_BETWEEN_LOOKS = 5
+
+
+def _offering(name: str, lane: str, job: dg.JobDefinition, description: str) -> dg.SensorDefinition:
+    @dg.sensor(
+        name=name,
+        job=job,
+        minimum_interval_seconds=SECONDS_BETWEEN_LOOKS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=description,
+    )
+    def offering(
+        context: dg.SensorEvaluationContext, worker: WorkerResource
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        backends, runs = worker.backends, DagsterRuns(context.instance)
+        settings = backends.settings
+        recovered = recover_silent(backends, runs)
+        released = tend_offers(backends, runs, lane)
+        with backends.database.transaction() as connection:
+            offers = cross_workspace.offer_waiting(
+                connection,
+                lane,
+                live_limit=settings.lane_offers(lane),
+                lease=settings.offer_lease,
+            )
+        if not offers:
+            return dg.SkipReason(
+                f"Nothing waits that may start (recovered {recovered}, taken back {released})."
+            )
+        return [run_request_of(offer, settings) for offer in offers]
+
+    return offering
+
+
+offer_deliveries = _offering(
+    "offer_deliveries",
+    DELIVERY_LANE,
+    deliver_occurrence,
+    "Every few seconds: launch a run of deliver_occurrence for what waits in the delivery lane"
+    " (run now, retries, the rest of a big batch), and find again what was lost.",
+)
+offer_exports = _offering(
+    "offer_exports",
+    EXPORT_LANE,
+    export_query,
+    "Every few seconds: launch a run of export_query for what waits in the export lane, in fair"
+    " turns over workspaces, and find again what was lost.",
+)

@@ -1,0 +1,77 @@
+"""The boundary of a step: whatever fails in it is settled, or offered again, here."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from queries_orchestration.model.errors import (
+    PermanentError,
+    QueriesError,
+    ReceiveLost,
+    TransientError,
+)
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.settings import MAX_RECEIVES
+from queries_orchestration.store import claims
+from queries_orchestration.store.claims import Receive
+
+UNEXPECTED: Final = "unexpected_error"
+
+Fail = Callable[[Backends, Receive, QueriesError], None]
+"""Settles the work of a receive as failed for good."""
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def failures_settled(backends: Backends, receive: Receive, fail: Fail) -> Iterator[None]:
+    """Settle what fails within.
+
+    A permanent error settles at once; a transient one is offered again after a growing delay,
+    and settles after the third receive. The error goes on, so that the run shows red.
+
+    Args:
+        fail: how this kind of work is settled as failed.
+    """
+    try:
+        yield
+    except ReceiveLost:
+        raise
+    except PermanentError as error:
+        fail(backends, receive, error)
+        raise
+    except TransientError as error:
+        try_again(backends, receive, error, fail)
+        raise
+    except Exception as error:
+        # The one place that meets errors nobody foresaw: the work must not hang on them.
+        # Where it happened is logged, its text is not: that can hold rows or addresses.
+        log.error(
+            "unexpected_error work=%s type=%s\n%s",
+            receive.key,
+            type(error).__name__,
+            "".join(traceback.format_tb(error.__traceback__)),
+        )
+        unexpected = TransientError(
+            f"An unexpected {type(error).__name__}; see the log of the run.", code=UNEXPECTED
+        )
+        try_again(backends, receive, unexpected, fail)
+        raise unexpected from None
+
+
+def try_again(backends: Backends, receive: Receive, error: QueriesError, fail: Fail) -> None:
+    """End the receive so that its work is offered again, or fail it after the third."""
+    if receive.number >= MAX_RECEIVES:
+        fail(backends, receive, error)
+        return
+    with backends.database.transaction() as connection:
+        claims.wait_again(
+            connection,
+            receive,
+            code=error.code,
+            delay=backends.settings.retry_after(receive.number),
+        )

@@ -1,0 +1,47 @@
+"""The tables of the application database."""
+
+from queries_orchestration.store.tables.catalog import (
+    connections,
+    datasets,
+    people,
+    schedule_recipients,
+    schedules,
+    source_versions,
+    sources,
+    workspaces,
+)
+from queries_orchestration.store.tables.columns import metadata
+from queries_orchestration.store.tables.work import (
+    OUTCOMES,
+    claims,
+    deliveries,
+    dispatcher_heartbeats,
+    downloads,
+    exports,
+    occurrences,
+    offers,
+    receives,
+    requests,
+)
+
+__all__ = [
+    "OUTCOMES",
+    "claims",
+    "connections",
+    "datasets",
+    "deliveries",
+    "dispatcher_heartbeats",
+    "downloads",
+    "exports",
+    "metadata",
+    "occurrences",
+    "offers",
+    "people",
+    "receives",
+    "requests",
+    "schedule_recipients",
+    "schedules",
+    "source_versions",
+    "sources",
+    "workspaces",
+]

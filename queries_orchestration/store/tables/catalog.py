@@ -1,0 +1,166 @@
+"""What a catalog holds: workspaces, people, connections, datasets, sources, schedules."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from queries_orchestration.store.tables.columns import id_column, metadata, one_of, within
+from queries_orchestration.store.types import Instant, Json
+
+
+def _catalog_columns() -> list[Column[str]]:
+    """Columns of every row that a catalog file can hold; ``name`` is its name there."""
+    return [
+        id_column("workspace_id"),
+        id_column(),
+        Column("name", String(100), nullable=False),
+        Column("title", String(900), nullable=False),
+        Column("written_by", String(8), nullable=False),
+    ]
+
+
+def _catalog_rules() -> list[PrimaryKeyConstraint | UniqueConstraint | CheckConstraint]:
+    return [
+        PrimaryKeyConstraint("workspace_id", "id"),
+        UniqueConstraint("workspace_id", "name"),
+        one_of("written_by", "file", "other"),
+    ]
+
+
+workspaces = Table(
+    "workspaces",
+    metadata,
+    id_column(),
+    Column("name", String(100), nullable=False),
+    Column("title", String(900), nullable=False),
+    Column("time_zone", String(64), nullable=False),
+    Column("written_by", String(8), nullable=False),
+    PrimaryKeyConstraint("id"),
+    UniqueConstraint("name"),
+    one_of("written_by", "file", "other"),
+)
+
+people = Table(
+    "people",
+    metadata,
+    *_catalog_columns(),
+    Column("address", String(320)),
+    Column("roles", Json, nullable=False),
+    Column("active", Boolean, nullable=False),
+    *_catalog_rules(),
+    ForeignKeyConstraint(["workspace_id"], ["workspaces.id"]),
+)
+
+connections = Table(
+    "connections",
+    metadata,
+    *_catalog_columns(),
+    Column("url_variable", String(200), nullable=False),
+    *_catalog_rules(),
+    ForeignKeyConstraint(["workspace_id"], ["workspaces.id"]),
+)
+
+datasets = Table(
+    "datasets",
+    metadata,
+    *_catalog_columns(),
+    id_column("connection_id"),
+    Column("definition", Json, nullable=False),
+    *_catalog_rules(),
+    within("connections", "connection_id"),
+)
+
+sources = Table(
+    "sources",
+    metadata,
+    *_catalog_columns(),
+    Column("kind", String(8), nullable=False),
+    Column("current_version", Integer, nullable=False),
+    Column("archived", Boolean, nullable=False, server_default=text("false")),
+    *_catalog_rules(),
+    ForeignKeyConstraint(["workspace_id"], ["workspaces.id"]),
+    one_of("kind", "query", "report"),
+    CheckConstraint("current_version >= 1", name="current_version"),
+)
+
+source_versions = Table(
+    "source_versions",
+    metadata,
+    id_column("workspace_id"),
+    id_column("source_id"),
+    Column("version", Integer, nullable=False),
+    id_column("dataset_id", nullable=True),
+    Column("definition", Json, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    PrimaryKeyConstraint("workspace_id", "source_id", "version"),
+    within("sources", "source_id"),
+    within("datasets", "dataset_id"),
+    CheckConstraint("version >= 1", name="version"),
+)
+
+schedules = Table(
+    "schedules",
+    metadata,
+    *_catalog_columns(),
+    id_column("source_id"),
+    # The version a query schedule runs; for a report the version at set-up, to flag a change.
+    Column("pinned_version", Integer, nullable=False),
+    id_column("owner_id"),
+    Column("cron", String(200), nullable=False),
+    Column("time_zone", String(64), nullable=False),
+    Column("format", String(8), nullable=False),
+    Column("runtime_values", Json, nullable=False),
+    Column("skip_empty", Boolean, nullable=False),
+    Column("missed_slots", String(8), nullable=False),
+    Column("lateness_limit", Integer),  # seconds
+    Column("state", String(8), nullable=False),
+    Column("pause_code", String(64)),
+    Column("pause_reason", Text),
+    Column("paused_at", Instant),
+    Column("failure_streak", Integer, nullable=False, server_default=text("0")),
+    Column("next_slot", Instant),
+    Column("created_at", Instant, nullable=False),
+    *_catalog_rules(),
+    within("source_versions", "source_id", "pinned_version", target="source_id version"),
+    within("people", "owner_id"),
+    one_of("format", "csv", "xlsx", "pdf"),
+    one_of("missed_slots", "latest", "all", "none"),
+    one_of("state", "active", "paused", "ended"),
+    CheckConstraint("failure_streak >= 0", name="failure_streak"),
+    CheckConstraint("state = 'active' OR next_slot IS NULL", name="next_slot"),
+    CheckConstraint("(state = 'paused') = (pause_code IS NOT NULL)", name="pause_code"),
+)
+# The due scan: one range of this index, whatever the table's size.
+Index(
+    "ix_schedules_due",
+    schedules.c.next_slot,
+    schedules.c.id,
+    postgresql_where=schedules.c.next_slot.is_not(None),
+    sqlite_where=schedules.c.next_slot.is_not(None),
+)
+
+schedule_recipients = Table(
+    "schedule_recipients",
+    metadata,
+    id_column("workspace_id"),
+    id_column("schedule_id"),
+    id_column("person_id"),
+    Column("position", Integer, nullable=False),
+    PrimaryKeyConstraint("workspace_id", "schedule_id", "person_id"),
+    UniqueConstraint("workspace_id", "schedule_id", "position"),
+    within("schedules", "schedule_id"),
+    within("people", "person_id"),
+)
