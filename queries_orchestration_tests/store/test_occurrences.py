@@ -19,7 +19,8 @@ from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.recover import recover_silent
 from queries_orchestration.receives.start import NothingToDo, start as start_run
 from queries_orchestration.model.errors import ReceiveLost
-from queries_orchestration.store import claims, (
+from queries_orchestration.store import (
+    claims,
     cross_workspace,
     database as store_database,
     occurrences,
