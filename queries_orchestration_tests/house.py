@@ -17,14 +17,24 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from queries_orchestration.catalog.apply import apply_catalog
+from queries_orchestration.deliveries import receive as deliveries_receive
 from queries_orchestration.deliveries.dispatch import Pass, run_pass
-from queries_orchestration.deliveries.receive import work
+from queries_orchestration.exports import receive as exports_receive
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.receives.start import NothingToDo
-from queries_orchestration.settings import load_settings
-from queries_orchestration.store import cross_workspace, deliveries, exports, occurrences, schedules
+from queries_orchestration.settings import DELIVERY_LANE, load_settings
+from queries_orchestration.store import (
+    claims,
+    cross_workspace,
+    deliveries,
+    exports,
+    occurrences,
+    people,
+    schedules,
+)
+from queries_orchestration.store.claims import Claim
 from queries_orchestration.store.deliveries import Delivery
 from queries_orchestration.store.exports import Export
 from queries_orchestration.store.occurrences import Occurrence
@@ -110,9 +120,22 @@ class House:
         assert found is not None
         return found
 
+    def person(self, name: str) -> str:
+        """The id of a person."""
+        with self.backends.database.read() as connection:
+            found = people.by_name(connection, self.workspace_id, name)
+        assert found is not None
+        return found.id
+
     def occurrence(self, key: str) -> Occurrence:
         with self.backends.database.read() as connection:
             found = occurrences.get(connection, self.workspace_id, key)
+        assert found is not None
+        return found
+
+    def claim(self, key: str) -> Claim:
+        with self.backends.database.read() as connection:
+            found = claims.get(connection, self.workspace_id, key)
         assert found is not None
         return found
 
@@ -164,13 +187,28 @@ class House:
         self.clock.at = at
         return run_pass(self.backends, NoRuns(), at=at, offer=True)
 
+    def offer(self, lane: str) -> list[Offer]:
+        """Offer what waits in a lane, as its sensor does."""
+        settings = self.backends.settings
+        with self.backends.database.transaction() as connection:
+            return cross_workspace.offer_waiting(
+                connection, lane, live_limit=settings.lane_offers(lane), lease=settings.offer_lease
+            )
+
     def take(self, offer: Offer) -> str:
-        """Work one receive; returns the outcome, the error's code, or ``nothing``."""
+        """Work one receive; returns how it ended: the outcome, the error's code, or ``nothing``."""
+        work = deliveries_receive.work if offer.lane == DELIVERY_LANE else exports_receive.work
         try:
             result = work(self.backends, offer.key, offer_number=offer.number, run_id="test")
         except QueriesError as error:
             return error.code
-        return "nothing" if isinstance(result, NothingToDo) else result
+        if isinstance(result, NothingToDo):
+            return "nothing"
+        return result if isinstance(result, str) else result.state
+
+    def work(self, lane: str) -> list[str]:
+        """Offer what waits in a lane and work it."""
+        return [self.take(offer) for offer in self.offer(lane)]
 
     def deliver(self, at: datetime) -> list[str]:
         """Run one pass and work everything it offers."""

@@ -5,6 +5,8 @@ The Dagster job runs the same steps as ops; tests and simulations call this one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from queries_orchestration.deliveries.deliver import deliver
 from queries_orchestration.deliveries.make_file import make_file
 from queries_orchestration.deliveries.resolve import resolve
@@ -22,12 +24,15 @@ from queries_orchestration.receives.start import NothingToDo, start
 from queries_orchestration.store.claims import Receive
 
 
-def heartbeat_of(backends: Backends, receive: Receive) -> Heartbeat:
+def heartbeat_of(
+    backends: Backends, receive: Receive, *, is_terminated: Callable[[], bool] | None = None
+) -> Heartbeat:
     """Return the heartbeat that a running receive keeps, with its deadline from now."""
     return Heartbeat(
         backends.database,
         receive,
         interval=backends.settings.heartbeat_interval,
+        is_terminated=is_terminated,
         deadline=backends.settings.delivery_deadline,
     )
 

@@ -40,7 +40,9 @@ def cancel_export(backends: Backends, workspace_id: str, *, person_id: str, expo
         if not cancel_within(
             connection, workspace_id, export_id, by=f"Cancelled by {person.name}."
         ):
+            # Looked up again: it may have become so since.
+            finished = exports.get(connection, workspace_id, export_id) or export
             raise Refused(
-                f"The export is {export.state} already, there is nothing to cancel.",
+                f"The export is {finished.state} already, there is nothing to cancel.",
                 code="already_finished",
             )

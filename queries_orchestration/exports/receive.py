@@ -5,6 +5,7 @@ The Dagster job runs the same steps as ops; tests call ``work``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
@@ -23,12 +24,15 @@ from queries_orchestration.store.exports import Export
 INTERACTIVE_FILE_LIFETIME: Final = timedelta(days=7)
 
 
-def heartbeat_of(backends: Backends, receive: Receive) -> Heartbeat:
+def heartbeat_of(
+    backends: Backends, receive: Receive, *, is_terminated: Callable[[], bool] | None = None
+) -> Heartbeat:
     """Return the heartbeat that a running export keeps, with its deadline from now."""
     return Heartbeat(
         backends.database,
         receive,
         interval=backends.settings.heartbeat_interval,
+        is_terminated=is_terminated,
         deadline=backends.settings.export_deadline,
     )
 

@@ -44,9 +44,7 @@ def cancel_within(connection: Connection, workspace_id: str, export_id: str, *, 
     Args:
         by: a sentence for the record that says who cancelled it.
     """
-    ended = claims.end_waiting(connection, workspace_id, export_id) or claims.end_running(
-        connection, workspace_id, export_id
-    )
+    ended = claims.end_held_or_not(connection, workspace_id, export_id)
     if ended:
         exports.settle_unfinished(
             connection, workspace_id, export_id, state="cancelled", code=None, message=by

@@ -18,7 +18,7 @@ from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.launchpad import admit_from_launchpad
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import refusal, step
+from queries_orchestration.orchestration.steps import refusal, step, terminated
 from queries_orchestration.receives import start as start_step
 from queries_orchestration.settings import DELIVERY_LANE, Settings
 from queries_orchestration.store.claims import Receive
@@ -68,7 +68,7 @@ def start(
     if isinstance(receive, start_step.NothingToDo):
         context.log.info("Nothing to do. %s", receive.reason)
         return
-    worker.begin(receive_step.heartbeat_of(backends, receive))
+    worker.begin(receive_step.heartbeat_of(backends, receive, is_terminated=terminated(context)))
     resolved = False
     with delivery_step(context, backends, receive):
         resolve_step.resolve(backends, receive)

@@ -10,7 +10,7 @@ from queries_orchestration.exports import receive as receive_step, settle as set
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import refusal, step
+from queries_orchestration.orchestration.steps import refusal, step, terminated
 from queries_orchestration.receives import start as start_step
 from queries_orchestration.settings import EXPORT_LANE, Settings
 from queries_orchestration.store.claims import Receive
@@ -43,7 +43,7 @@ def start_export(
     if isinstance(receive, start_step.NothingToDo):
         context.log.info("Nothing to do. %s", receive.reason)
         return
-    worker.begin(receive_step.heartbeat_of(backends, receive))
+    worker.begin(receive_step.heartbeat_of(backends, receive, is_terminated=terminated(context)))
     yield dg.Output(receive, "receive", metadata={"export": receive.key, "receive": receive.number})
 
 

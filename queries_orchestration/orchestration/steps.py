@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
 
 from queries_orchestration.deliveries import recover
-from queries_orchestration.model.errors import QueriesError, ReceiveLost
+from queries_orchestration.model.errors import QueriesError, ReceiveLost, TransientError
 from queries_orchestration.orchestration.dagster_runs import DagsterRuns
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import Fail, failures_settled
+from queries_orchestration.receives.heartbeat import Terminated
 from queries_orchestration.store.claims import Receive
 
 
@@ -32,15 +33,24 @@ def step(
     """
     try:
         with failures_settled(backends, receive, fail):
-            yield
+            try:
+                yield
+            except (TransientError, Terminated, DagsterExecutionInterruptedError):
+                # A statement that was interrupted looks like a source that went away.
+                if terminated(context)():
+                    recover.cancel(backends, lane, receive.workspace_id, receive.key)
+                    raise DagsterExecutionInterruptedError from None
+                raise
     except ReceiveLost as lost:
         context.log.info("%s: %s", lost.code, lost.message)
     except QueriesError as error:
         raise failure(error, receive) from None
-    except DagsterExecutionInterruptedError:
-        if DagsterRuns(context.instance).of_receive(context.run_id) == "cancelled":
-            recover.cancel(backends, lane, receive.workspace_id, receive.key)
-        raise
+
+
+def terminated(context: dg.OpExecutionContext) -> Callable[[], bool]:
+    """Return what tells whether an operator has terminated the run of ``context``."""
+    runs = DagsterRuns(context.instance)
+    return lambda: runs.of_receive(context.run_id) == "cancelled"
 
 
 def failure(error: QueriesError, receive: Receive) -> dg.Failure:

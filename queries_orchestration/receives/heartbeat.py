@@ -20,20 +20,39 @@ from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.database import Database
 
 
+class Terminated(ReceiveLost):
+    """An operator terminated the run that works the receive."""
+
+    code = "terminated"
+
+
 class Heartbeat:
     """A thread that keeps a receive's claim alive until its deadline.
 
-    When the claim is lost or the deadline is reached, it interrupts the statement that runs,
-    and ``check`` raises from then on.
+    When the claim is lost, the run terminated or the deadline reached, it interrupts the
+    statement that runs, and ``check`` raises from then on.
     """
 
     def __init__(
-        self, database: Database, receive: Receive, *, interval: float, deadline: float
+        self,
+        database: Database,
+        receive: Receive,
+        *,
+        interval: float,
+        deadline: float,
+        is_terminated: Callable[[], bool] | None = None,
     ) -> None:
-        """Args: ``interval`` and ``deadline`` are seconds; the deadline counts from now."""
+        """Make the heartbeat of a receive; it beats within its ``with`` block.
+
+        Args:
+            interval: seconds between two beats.
+            deadline: seconds from now until the receive must end.
+            is_terminated: asked at each beat whether an operator has terminated the run.
+        """
         self._database = database
         self._receive = receive
         self._interval = interval
+        self._is_terminated = is_terminated
         self._ends = time.monotonic() + deadline
         self._deadline = deadline
         self._over: QueriesError | None = None
@@ -59,7 +78,7 @@ class Heartbeat:
         """Raise if the receive may not go on.
 
         Raises:
-            ReceiveLost: the work was taken over or settled.
+            ReceiveLost: the work was taken over or settled, or the run terminated.
             ReceiveTimeout: the deadline is reached.
         """
         if self._over is not None:
@@ -93,6 +112,9 @@ class Heartbeat:
         while not self._stopped.wait(min(self._interval, self.remaining())):
             if self.remaining() == 0:
                 self._end(self._timeout())
+                return
+            if self._is_terminated is not None and self._is_terminated():
+                self._end(Terminated("An operator terminated the run."))
                 return
             try:
                 with self._database.transaction() as connection:

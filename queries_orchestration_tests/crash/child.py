@@ -1,4 +1,4 @@
-"""A process that runs one pass or one receive, and kills itself with SIGKILL at a named step."""
+"""A process that does one thing of the product, and kills itself with SIGKILL at a named step."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ import signal
 import sys
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
+from queries_orchestration.deliveries import receive as deliveries_receive
 from queries_orchestration.deliveries.dispatch import run_pass
-from queries_orchestration.deliveries.receive import work
-from queries_orchestration.receives.backends import open_backends
+from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.exports import receive as exports_receive
+from queries_orchestration.exports.admit import admit_export
+from queries_orchestration.receives.backends import Backends, open_backends
+from queries_orchestration.receives.publish import publish
 from queries_orchestration.receives.runs import NoRuns
-from queries_orchestration.settings import load_settings
+from queries_orchestration.settings import DELIVERY_LANE, load_settings
 
 
 def main() -> None:
@@ -39,10 +44,42 @@ def main() -> None:
     backends = replace(
         open_backends(load_settings(os.environ), os.environ, lambda: moment), reached=reached
     )
-    if task["run"] == "pass":
-        run_pass(backends, NoRuns(), at=moment, offer=True)
-    else:
-        work(backends, task["key"], offer_number=task["offer"], run_id="child")
+    _RUNS[task["run"]](backends, task)
+
+
+def _pass(backends: Backends, task: dict[str, Any]) -> None:
+    run_pass(backends, NoRuns(), at=datetime.fromisoformat(task["moment"]), offer=True)
+
+
+def _receive(backends: Backends, task: dict[str, Any]) -> None:
+    work = deliveries_receive.work if task["lane"] == DELIVERY_LANE else exports_receive.work
+    work(backends, task["key"], offer_number=task["offer"], run_id="child")
+
+
+def _run_now(backends: Backends, task: dict[str, Any]) -> None:
+    key = run_now(
+        backends,
+        task["workspace"],
+        schedule_id=task["schedule"],
+        person_id=task["person"],
+        client_key="click",
+    )
+    publish(backends, task["workspace"], key, lambda _offer: "accepted")
+
+
+def _export(backends: Backends, task: dict[str, Any]) -> None:
+    key = admit_export(
+        backends,
+        task["workspace"],
+        person_id=task["person"],
+        source_name="all-orders",
+        file_format="csv",
+        given_values={},
+    )
+    publish(backends, task["workspace"], key, lambda _offer: "accepted")
+
+
+_RUNS = {"pass": _pass, "receive": _receive, "run-now": _run_now, "export": _export}
 
 
 if __name__ == "__main__":

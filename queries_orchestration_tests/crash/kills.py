@@ -9,8 +9,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from queries_orchestration.settings import EXPORT_LANE
 from queries_orchestration.store.offers import Offer
 from queries_orchestration_tests.house import MONDAY, House
 
@@ -20,6 +21,21 @@ PATIENCE = 30.0
 def kill_pass_at(house: House, step: str) -> None:
     """Run a dispatcher pass in a child that is killed at ``step``."""
     _killed(house, {"run": "pass", "at": step, "moment": MONDAY.isoformat()})
+
+
+def kill_click_at(house: House, run: str, step: str, *, person: str) -> None:
+    """Run now, or export, and publish it, in a child that is killed at ``step``."""
+    _killed(
+        house,
+        {
+            "run": run,
+            "at": step,
+            "moment": MONDAY.isoformat(),
+            "workspace": house.workspace_id,
+            "schedule": house.schedule().id,
+            "person": house.person(person),
+        },
+    )
 
 
 def kill_receive_at(house: House, offer: Offer, step: str, *, times: int = 1) -> None:
@@ -46,15 +62,16 @@ def hanging_receive(house: House, offer: Offer, step: str) -> Iterator[subproces
             child.kill()
 
 
-def finish(house: House) -> None:
-    """Go on as the product does, pass by pass, until nothing is left unsettled."""
+def finish(house: House, *, at: datetime = MONDAY + timedelta(minutes=1)) -> None:
+    """Go on as the product does, pass by pass, until nothing is left to do at ``at``."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        house.deliver(MONDAY + timedelta(minutes=1))
-        if house.history() and not house.unsettled():
+        house.deliver(at)
+        house.work(EXPORT_LANE)
+        if not house.unsettled():
             return
         time.sleep(0.1)
-    raise AssertionError("the occurrence was not settled in time")
+    raise AssertionError("the work was not done in time")
 
 
 def _receive(offer: Offer, step: str) -> dict[str, object]:
@@ -62,6 +79,7 @@ def _receive(offer: Offer, step: str) -> dict[str, object]:
         "run": "receive",
         "at": step,
         "moment": MONDAY.isoformat(),
+        "lane": offer.lane,
         "key": offer.key,
         "offer": offer.number,
     }

@@ -5,15 +5,23 @@ from __future__ import annotations
 import re
 import signal
 import time
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 import queries_orchestration
+from queries_orchestration.exports.admit import admit_export
+from queries_orchestration.exports.expire import expire_files
+from queries_orchestration.settings import EXPORT_LANE
+from queries_orchestration.store import exports
+from queries_orchestration.store.exports import Export
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration_tests.crash.kills import (
     finish,
     hanging_receive,
+    kill_click_at,
     kill_pass_at,
     kill_receive_at,
 )
@@ -33,13 +41,30 @@ IN_A_RECEIVE = {
     "recipient concluded": 1,
 }
 """Each step with the time it is reached at which the worker dies."""
+IN_AN_EXPORT = (
+    "started",
+    "upload begun, not recorded",
+    "upload recorded",
+    "page written",
+    "file complete, not recorded",
+    "file recorded",
+)
+IN_A_CLICK = {
+    "run now, not committed": "run-now",
+    "run now committed, not published": "run-now",
+    "export queued, not committed": "export",
+    "export committed, not published": "export",
+    "offered, not launched": "run-now",
+}
+BEFORE_THE_SLOT = MONDAY - timedelta(hours=1)
+IN_EXPIRY = "marked expired, not removed"
 
 
 def test_every_named_step_has_a_kill() -> None:
     named: set[str] = set()
     for path in Path(queries_orchestration.__path__[0]).rglob("*.py"):
         named |= set(re.findall(r'\breached\("([^"]+)"\)', path.read_text()))
-    assert named == {*IN_A_PASS, *IN_A_RECEIVE}
+    assert named == {*IN_A_PASS, *IN_A_RECEIVE, *IN_AN_EXPORT, *IN_A_CLICK, IN_EXPIRY}
 
 
 @pytest.mark.parametrize("step", IN_A_PASS)
@@ -60,6 +85,54 @@ def test_a_worker_killed_in_a_receive_is_followed_by_another(house: House, step:
 
     occurrence = _assert_delivered_once(house)
     assert occurrence.receive_number == 2
+
+
+@pytest.mark.parametrize("step", IN_AN_EXPORT)
+def test_a_worker_killed_in_an_export_is_followed_by_another(house: House, step: str) -> None:
+    export_id = _export(house)
+    (offer,) = house.offer(EXPORT_LANE)
+    kill_receive_at(house, offer, step)
+
+    finish(house, at=BEFORE_THE_SLOT)
+
+    export = _export_of(house, export_id)
+    assert (export.state, export.rows) == ("ready", 2_500)
+    with house.backends.storage.open(export.storage_key) as file:
+        assert len(file.read().splitlines()) == 2_501
+    assert _visible(house) == [export.storage_key]
+    assert house.claim(export_id).receive_number == (1 if step == "file recorded" else 2)
+
+
+@pytest.mark.parametrize("step", IN_A_CLICK)
+def test_a_process_killed_in_a_click_leaves_all_of_it_or_nothing(house: House, step: str) -> None:
+    kill_click_at(house, IN_A_CLICK[step], step, person="ada")
+
+    finish(house, at=BEFORE_THE_SLOT)
+
+    committed = "not committed" not in step
+    if IN_A_CLICK[step] == "run-now":
+        assert [one.outcome for one in house.history()] == ["delivered"] * committed
+        assert house.addressees() == ["bob@example.org", "cyd@example.org"] * committed
+    assert len(_visible(house)) == committed
+
+
+def test_a_process_killed_in_expiry_is_followed_by_another(house: House) -> None:
+    house.deliver(MONDAY)
+    export = house.export(house.history()[0].key)
+    house.clock.at = MONDAY + timedelta(days=10)
+
+    def die(step: str) -> None:
+        if step == IN_EXPIRY:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        expire_files(replace(house.backends, reached=die))
+    assert _visible(house) == [export.storage_key]
+
+    expire_files(house.backends)
+
+    assert _visible(house) == []
+    assert house.export(house.history()[0].key).state == "expired"
 
 
 def test_a_worker_killed_three_times_fails_the_occurrence_as_lost(house: House) -> None:
@@ -121,11 +194,31 @@ def _assert_delivered_once(house: House) -> Occurrence:
         "dan": "skipped",
     }
     assert len(house.file(occurrence.key).splitlines()) == 2_501
-    visible = [path for path in _files(house) if ".uploads" not in path.parts]
-    assert len(visible) == 1
+    assert len(_visible(house)) == 1
     return occurrence
 
 
-def _files(house: House) -> list[Path]:
+def _visible(house: House) -> list[str]:
+    """The keys under which storage shows a file."""
     folder = house.folder / "home" / "files"
-    return [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    found = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    return [str(path) for path in found if ".uploads" not in path.parts]
+
+
+def _export(house: House) -> str:
+    house.clock.at = MONDAY
+    return admit_export(
+        house.backends,
+        house.workspace_id,
+        person_id=house.person("ada"),
+        source_name="all-orders",
+        file_format="csv",
+        given_values={},
+    )
+
+
+def _export_of(house: House, export_id: str) -> Export:
+    with house.backends.database.read() as connection:
+        found = exports.get(connection, house.workspace_id, export_id)
+    assert found is not None
+    return found

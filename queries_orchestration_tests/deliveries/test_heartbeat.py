@@ -62,9 +62,9 @@ def test_a_statement_is_interrupted_when_another_receive_takes_the_work(
 
 def test_the_heartbeat_moves_on_while_the_receive_works(house: House) -> None:
     receive = _started(house)
-    before = house.occurrence(receive.key).heartbeat_at
+    before = house.claim(receive.key).heartbeat_at
     with Heartbeat(house.backends.database, receive, interval=0.05, deadline=60) as heartbeat:
-        _wait(lambda: house.occurrence(receive.key).heartbeat_at != before)
+        _wait(lambda: house.claim(receive.key).heartbeat_at != before)
         heartbeat.check()
         assert 50 < heartbeat.remaining() <= 60
 

@@ -33,7 +33,8 @@ def test_jobs_schedules_and_tags_are_these() -> None:
     }
 
     assert {name: tags for name, (tags, _) in jobs.items()} == {
-        "deliver_occurrence": {"queries/lane": "delivery", "dagster/max_runtime": "1020"}
+        "deliver_occurrence": {"queries/lane": "delivery", "dagster/max_runtime": "1020"},
+        "export_query": {"queries/lane": "export", "dagster/max_runtime": "21720"},
     }
     assert set(jobs["deliver_occurrence"][1]) == {"start", "make_file", "deliver", "settle"}
     assert schedules == {
@@ -44,7 +45,13 @@ def test_jobs_schedules_and_tags_are_these() -> None:
             dg.DefaultScheduleStatus.RUNNING,
         )
     }
-    assert list(repository.sensor_defs) == []
+    assert {
+        sensor.name: (sensor.job_name, sensor.minimum_interval_seconds, sensor.default_status)
+        for sensor in repository.sensor_defs
+    } == {
+        "offer_deliveries": ("deliver_occurrence", 5, dg.DefaultSensorStatus.RUNNING),
+        "offer_exports": ("export_query", 5, dg.DefaultSensorStatus.RUNNING),
+    }
 
 
 def test_no_op_has_a_retry_policy_of_dagster() -> None:
@@ -52,10 +59,12 @@ def test_no_op_has_a_retry_policy_of_dagster() -> None:
 
 
 def test_every_job_op_and_schedule_is_described() -> None:
-    job = defs.resolve_job_def("deliver_occurrence")
-    assert job.description
+    for job in ("deliver_occurrence", "export_query"):
+        assert defs.resolve_job_def(job).description
     assert [op.name for op in _ops() if not op.description] == []
-    assert all(one.description for one in defs.get_repository_def().schedule_defs)
+    repository = defs.get_repository_def()
+    assert all(one.description for one in repository.schedule_defs)
+    assert all(one.description for one in repository.sensor_defs)
 
 
 @pytest.mark.parametrize(
@@ -74,5 +83,9 @@ def loaded_modules() -> set[str]:
 
 
 def _ops() -> list[dg.OpDefinition]:
-    nodes = defs.resolve_job_def("deliver_occurrence").all_node_defs
-    return [node for node in nodes if isinstance(node, dg.OpDefinition)]
+    return [
+        node
+        for job in ("deliver_occurrence", "export_query")
+        for node in defs.resolve_job_def(job).all_node_defs
+        if isinstance(node, dg.OpDefinition)
+    ]

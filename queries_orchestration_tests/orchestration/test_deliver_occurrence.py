@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import dagster as dg
 import pytest
 import sqlalchemy as sa
@@ -16,20 +13,6 @@ from queries_orchestration.store.offers import Offer
 from queries_orchestration_tests.house import MONDAY, House
 
 pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
-
-
-@pytest.fixture
-def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
-    with dg.instance_for_test(temp_dir=str(_folder(tmp_path / "dagster"))) as one:
-        yield one
-
-
-@pytest.fixture
-def job_house(house: House, monkeypatch: pytest.MonkeyPatch) -> House:
-    """The house, with its environment where a run looks for its settings."""
-    for name, value in house.environment.items():
-        monkeypatch.setenv(name, value)
-    return house
 
 
 def test_a_run_delivers_and_carries_occurrence_workspace_and_schedule_as_tags(
@@ -85,7 +68,7 @@ def test_an_occurrence_launched_by_hand_without_an_offer_is_worked(
     (offer,) = job_house.dispatch(MONDAY).offers
     key = offer.key
     with job_house.backends.database.transaction() as connection:
-        connection.execute(sa.text("UPDATE occurrences SET lease_until = NULL"))
+        connection.execute(sa.text("UPDATE claims SET lease_until = NULL"))
 
     result = defs.resolve_job_def("deliver_occurrence").execute_in_process(
         run_config={"ops": {"start": {"config": {"occurrence": key}}}}, instance=instance
@@ -181,8 +164,3 @@ def _failure_texts(instance: dg.DagsterInstance) -> str:
         if record.event_log_entry.dagster_event
         and "FAILURE" in record.event_log_entry.dagster_event.event_type_value
     )
-
-
-def _folder(path: Path) -> Path:
-    path.mkdir()
-    return path

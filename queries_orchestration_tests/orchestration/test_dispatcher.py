@@ -32,17 +32,16 @@ def due_house(
 
 
 @pytest.fixture
-def evaluate() -> Evaluate:
+def evaluate(instance: dg.DagsterInstance) -> Evaluate:
     """Evaluates the schedule as the daemon does, in an instance of its own."""
 
     def evaluation() -> ScheduleExecutionData:
         schedule = defs.resolve_schedule_def("dispatch_deliveries")
         with (
-            dg.DagsterInstance.ephemeral() as instance,
             dg.build_schedule_context(
                 instance=instance,
                 repository_def=defs.get_repository_def(),
-                resources={"delivery": (defs.resources or {})["delivery"]},
+                resources={"worker": (defs.resources or {})["worker"]},
             ) as context,
         ):
             return schedule.evaluate_tick(context)

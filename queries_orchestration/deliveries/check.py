@@ -1,0 +1,151 @@
+"""Is all well? What somebody should look at, each with what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Connection
+
+from queries_orchestration.settings import DELIVERY_LANE, LANE_WIDTHS, MAX_RECEIVES, Settings
+from queries_orchestration.store import database, dispatchers, health
+from queries_orchestration.store.database import Database
+from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
+from queries_orchestration.store.health import Trouble
+
+DISPATCHER_SILENCE: Final = timedelta(minutes=3)
+DEAD_LETTERS_KEPT: Final = timedelta(days=1)
+STUCK_AFTER: Final = timedelta(minutes=30)
+
+_START: Final = "start `dagster dev` or the Dagster daemon, or run `queries tick --work`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is not well: a stable code, and a message that says what to do.
+
+    ``work`` is the key of an occurrence or the id of an export, of ``workspace`` (its name).
+    """
+
+    code: str
+    message: str
+    workspace: str | None = None
+    work: str | None = None
+
+
+def check(
+    settings: Settings,
+    store: Database | None,
+    *,
+    lane_limits: Mapping[str, object] | None,
+    stuck_after: timedelta = STUCK_AFTER,
+) -> list[Finding]:
+    """Return what is not well, the most pressing first; nothing is written.
+
+    Args:
+        store: the application database; None if it is not there or lacks migrations.
+        lane_limits: how many runs of each lane Dagster lets go at once; None if its
+            configuration is not there.
+        stuck_after: for how long work may wait.
+
+    Raises:
+        StoreUnavailable: the database cannot be reached.
+    """
+    lanes = _lanes(lane_limits)
+    if store is None:
+        return [_not_initialised(), *lanes]
+    with store.read() as connection:
+        return [
+            *_dispatcher(connection),
+            *(
+                _silent(one)
+                for one in health.silent_workers(connection, silence=settings.heartbeat_silence)
+            ),
+            *(_waiting(one) for one in health.waiting_long(connection, longer_than=stuck_after)),
+            *(_dead(one) for one in health.dead_letters(connection, within=DEAD_LETTERS_KEPT)),
+            *lanes,
+        ]
+
+
+def _not_initialised() -> Finding:
+    return Finding(
+        code="not_initialised",
+        message="The application database is not there, or lacks migrations: run `queries init`.",
+    )
+
+
+def _dispatcher(connection: Connection) -> list[Finding]:
+    last = dispatchers.heartbeat(connection, DELIVERY_DISPATCHER)
+    ended_at = last.pass_ended_at if last else None
+    if ended_at is not None and database.now(connection) - ended_at <= DISPATCHER_SILENCE:
+        return []
+    since = f"since {_told(ended_at)}" if ended_at else "ever"
+    return [
+        Finding(
+            code="dispatcher_silent",
+            message=f"No dispatcher pass has ended {since}, so nothing new is delivered: {_START}.",
+        )
+    ]
+
+
+def _silent(one: Trouble) -> Finding:
+    return _finding(
+        one,
+        "worker_silent",
+        f"its worker was last heard of at {_told(one.since)}. The next dispatcher pass finds it"
+        f" again: {_START}.",
+    )
+
+
+def _waiting(one: Trouble) -> Finding:
+    return _finding(
+        one,
+        "stuck",
+        f"no run has taken it, which could have begun at {_told(one.since)}: see the runs of lane"
+        f" {one.lane} in Dagster; if none are there, {_START}.",
+    )
+
+
+def _dead(one: Trouble) -> Finding:
+    again = f"`queries run-now {one.name}`" if one.lane == DELIVERY_LANE else "export it again"
+    where = f"`queries history {one.name}`" if one.lane == DELIVERY_LANE else f"export {one.key}"
+    return _finding(
+        one,
+        "dead_lettered",
+        f"failed with {one.code} after {MAX_RECEIVES} receives, at {_told(one.since)}: see {where};"
+        f" once the cause is mended, {again}.",
+    )
+
+
+def _finding(one: Trouble, code: str, message: str) -> Finding:
+    return Finding(
+        code=code,
+        message=f"{one.workspace}/{one.name}: {message}",
+        workspace=one.workspace,
+        work=one.key,
+    )
+
+
+def _lanes(limits: Mapping[str, object] | None) -> list[Finding]:
+    if limits is None:
+        return [
+            Finding(
+                code="lane_limits",
+                message="DAGSTER_HOME has no dagster.yaml that can be read: run `queries init`.",
+            )
+        ]
+    return [
+        Finding(
+            code="lane_limits",
+            message=f"dagster.yaml in DAGSTER_HOME lets {limits.get(lane, 'any number of')} runs of"
+            f" lane {lane} go at once, not {width}: set the limit of the tag queries/lane there.",
+        )
+        for lane, width in LANE_WIDTHS.items()
+        if limits.get(lane) != width
+    ]
+
+
+def _told(instant: datetime) -> str:
+    return f"{instant:%Y-%m-%d %H:%M} UTC"

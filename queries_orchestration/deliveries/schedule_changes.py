@@ -1,0 +1,160 @@
+"""What a person changes in a schedule beside its catalog file: pause, resume, another version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from queries_orchestration.deliveries.resolve import source_of
+from queries_orchestration.exports.open_query import open_query
+from queries_orchestration.model.errors import NotFound, Refused, SourceUnavailable
+from queries_orchestration.model.recurrences import Recurrence, next_slot
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.store import schedules, sources
+from queries_orchestration.store.schedules import Schedule
+
+PAUSED: Final = "paused"
+"""The code of a pause by a person."""
+
+
+def pause(backends: Backends, workspace_id: str, *, schedule_id: str, reason: str) -> Schedule:
+    """Pause a schedule until somebody resumes it; what is admitted already is still delivered.
+
+    Args:
+        reason: why, for the history.
+
+    Raises:
+        NotFound: there is no such schedule.
+        Refused: it is paused already (``already_paused``) or has ended (``schedule_ended``).
+    """
+    with backends.database.transaction() as connection:
+        if not schedules.pause(
+            connection,
+            workspace_id,
+            schedule_id,
+            code=PAUSED,
+            reason=reason,
+            at=backends.clock(),
+            by_person=True,
+        ):
+            schedule = _schedule(connection, workspace_id, schedule_id)
+            _refuse_ended(schedule)
+            raise Refused(
+                f"It is paused already, with {schedule.pause_code}: {schedule.pause_reason}",
+                code="already_paused",
+            )
+        return _schedule(connection, workspace_id, schedule_id)
+
+
+def resume(backends: Backends, workspace_id: str, *, schedule_id: str) -> Schedule:
+    """Let a paused schedule go on with the first slot after now, and no failures counted.
+
+    Raises:
+        NotFound: there is no such schedule.
+        Refused: it is not paused (``not_paused``), has ended or ends now (``schedule_ended``).
+        InvalidRecurrence, UnknownTimeZone: its rule cannot be read.
+        AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue: its owner
+            cannot open the source now; nothing was written.
+    """
+    now = backends.clock()
+    with backends.database.transaction() as connection:
+        schedule = _schedule(connection, workspace_id, schedule_id)
+        _refuse_ended(schedule)
+        if schedule.state != "paused":
+            raise _not_paused()
+        recurrence = Recurrence.parse(schedule.cron, schedule.time_zone)
+        slot = next_slot(recurrence, now)
+        if slot is None:
+            raise Refused("Its recurrence never comes again.", code="schedule_ended")
+        _check_opening(
+            backends, connection, schedule, schedule.pinned_version, schedule.runtime_values, slot
+        )
+        if not schedules.resume(connection, workspace_id, schedule_id, next_slot=slot):
+            raise _not_paused()
+        return _schedule(connection, workspace_id, schedule_id)
+
+
+def repin(
+    backends: Backends,
+    workspace_id: str,
+    *,
+    schedule_id: str,
+    version: int | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> Schedule:
+    """Move a schedule, in whatever state, to another version of its query.
+
+    Args:
+        version: of the query; None: its current one.
+        values: take the place of all the schedule's values; None: they stay.
+
+    Raises:
+        NotFound: there is no such schedule or version.
+        AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue: its owner
+            cannot open that version with the values; nothing was written.
+    """
+    with backends.database.transaction() as connection:
+        schedule = _schedule(connection, workspace_id, schedule_id)
+        source = source_of(connection, schedule)
+        wanted = source.current_version if version is None else version
+        if sources.version(connection, workspace_id, source.id, wanted) is None:
+            raise NotFound(
+                f"The query {source.name!r} has no version {wanted};"
+                f" its current one is {source.current_version}."
+            )
+        runtime_values = schedule.runtime_values if values is None else dict(values)
+        _check_opening(backends, connection, schedule, wanted, runtime_values, backends.clock())
+        if (wanted, runtime_values) != (schedule.pinned_version, schedule.runtime_values):
+            schedules.repin(
+                connection,
+                workspace_id,
+                schedule_id,
+                version=wanted,
+                runtime_values=runtime_values,
+            )
+        return _schedule(connection, workspace_id, schedule_id)
+
+
+def _schedule(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule:
+    schedule = schedules.get(connection, workspace_id, schedule_id)
+    if schedule is None:
+        raise NotFound("There is no such schedule.")
+    return schedule
+
+
+def _refuse_ended(schedule: Schedule) -> None:
+    if schedule.state == "ended":
+        raise Refused("The schedule has ended.", code="schedule_ended")
+
+
+def _not_paused() -> Refused:
+    return Refused("The schedule is not paused.", code="not_paused")
+
+
+def _check_opening(
+    backends: Backends,
+    connection: Connection,
+    schedule: Schedule,
+    version: int,
+    values: Mapping[str, Any],
+    moment: datetime,
+) -> None:
+    """Check that the owner can open the version with the values, as when it was set up."""
+    source_of(connection, schedule)
+    # Whether the workers know the connection's URL cannot be seen from here.
+    with suppress(SourceUnavailable):
+        open_query(
+            connection,
+            schedule.workspace_id,
+            source_id=schedule.source_id,
+            version=version,
+            actor_id=schedule.owner_id,
+            given_values=values,
+            moment=moment,
+            time_zone=schedule.time_zone,
+            environment=backends.environment,
+        )
