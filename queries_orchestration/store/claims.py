@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, and_, or_, update
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.store import database
@@ -195,6 +195,15 @@ def end_running(connection: Connection, workspace_id: str, key: str) -> bool:
     return True
 
 
+def end_held_or_not(connection: Connection, workspace_id: str, key: str) -> bool:
+    """End work whether a run holds it or not; False if it is done.
+
+    The row is locked first: work that changes hands meanwhile is not overlooked.
+    """
+    connection.execute(select(claims.c.state).where(_is(workspace_id, key)).with_for_update())
+    return end_waiting(connection, workspace_id, key) or end_running(connection, workspace_id, key)
+
+
 def end_offers(connection: Connection, workspace_id: str, key: str, *, state: str) -> None:
     """Close the history row of the live offer, if there is one."""
     connection.execute(
@@ -202,6 +211,14 @@ def end_offers(connection: Connection, workspace_id: str, key: str, *, state: st
         .where(offers.c.workspace_id == workspace_id, offers.c.key == key, offers.c.state == "live")
         .values(state=state, ended_at=database.now(connection))
     )
+
+
+def unfinished() -> ColumnElement[bool]:
+    """Return the condition that work is not done, in the words of its partial index.
+
+    SQLite uses that index only for a query that says the same, which no bound value does.
+    """
+    return claims.c.state != sa.literal_column("'done'")
 
 
 def no_live_offer(at: datetime) -> ColumnElement[bool]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy import Connection, Select, and_, func, select
 
-from queries_orchestration.store import database
+from queries_orchestration.store import claims as claims_store, database
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
 from queries_orchestration.store.offers import Offer, may_start, write_offer
@@ -37,6 +37,7 @@ class Waiting:
     key: str
     lane: str
     schedule_id: str | None
+    is_running: bool
     why: str
     until: datetime | None
 
@@ -105,6 +106,7 @@ def live_offers(connection: Connection, lane: str, *, limit: int) -> list[Offer]
     rows = connection.execute(
         _with_schedule(claims.c.lane)
         .where(
+            claims_store.unfinished(),
             claims.c.lane == lane,
             claims.c.state == "waiting",
             claims.c.lease_until.is_not(None),
@@ -144,6 +146,7 @@ def silent_receives(connection: Connection, *, silence: float, limit: int) -> li
             ),
         )
         .where(
+            claims_store.unfinished(),
             claims.c.state == "running",
             claims.c.heartbeat_at < database.now(connection) - timedelta(seconds=silence),
         )
@@ -187,8 +190,10 @@ def workspace_of_schedule(connection: Connection, schedule_id: str) -> str | Non
     return connection.scalar(select(schedules.c.workspace_id).where(schedules.c.id == schedule_id))
 
 
-def unfinished(connection: Connection, *, silence: float, limit: int = 1_000) -> list[Waiting]:
-    """Return what is not done, and for what it waits."""
+def unfinished(
+    connection: Connection, *, silence: float, key: str | None = None, limit: int = 1_000
+) -> list[Waiting]:
+    """Return what is not done, and for what it waits; with ``key`` that piece of work only."""
     at = database.now(connection)
     rows = connection.execute(
         _with_schedule(
@@ -198,7 +203,7 @@ def unfinished(connection: Connection, *, silence: float, limit: int = 1_000) ->
             claims.c.lease_until,
             claims.c.heartbeat_at,
         )
-        .where(claims.c.state != "done")
+        .where(claims_store.unfinished(), claims.c.key == key if key else sa.true())
         .order_by(claims.c.not_before, claims.c.key)
         .limit(limit)
     )
@@ -218,6 +223,7 @@ def unfinished(connection: Connection, *, silence: float, limit: int = 1_000) ->
                 key=row.key,
                 lane=row.lane,
                 schedule_id=row.schedule_id,
+                is_running=row.state == "running",
                 why=why,
                 until=until,
             )
@@ -245,7 +251,12 @@ def _with_schedule(*columns: sa.ColumnElement[Any]) -> Select[Any]:
 def _live_by_workspace(connection: Connection, lane: str, at: datetime) -> dict[str, int]:
     counted = connection.execute(
         select(claims.c.workspace_id, func.count().label("live"))
-        .where(claims.c.lane == lane, claims.c.state == "waiting", claims.c.lease_until > at)
+        .where(
+            claims_store.unfinished(),
+            claims.c.lane == lane,
+            claims.c.state == "waiting",
+            claims.c.lease_until > at,
+        )
         .group_by(claims.c.workspace_id)
     )
     return {row.workspace_id: row.live for row in counted}

@@ -193,6 +193,7 @@ def miss_overtaken(
         .with_for_update(of=claims)
     ).all()
     for key in overtaken:
+        claims_store.end_offers(connection, workspace_id, key, state="lost")
         claims_store.end_waiting(connection, workspace_id, key)
         _write_outcome(
             connection, workspace_id, key, outcome="missed", code=None, message=because, at=at
@@ -263,9 +264,7 @@ def cancel(
     connection: Connection, workspace_id: str, key: str, *, message: str, at: datetime
 ) -> bool:
     """Settle an occurrence as cancelled, whoever holds it; False if it is settled already."""
-    ended = claims_store.end_waiting(connection, workspace_id, key) or claims_store.end_running(
-        connection, workspace_id, key
-    )
+    ended = claims_store.end_held_or_not(connection, workspace_id, key)
     if ended:
         _write_outcome(
             connection, workspace_id, key, outcome="cancelled", code=None, message=message, at=at

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, not_, update
 
 from queries_orchestration.store import database
-from queries_orchestration.store.claims import end_offers, no_live_offer
+from queries_orchestration.store.claims import end_offers, no_live_offer, unfinished
 from queries_orchestration.store.occurrences import follows_unsettled
 from queries_orchestration.store.tables import claims, offers
 
@@ -37,6 +37,7 @@ class Offer:
 def may_start(at: datetime) -> list[ColumnElement[bool]]:
     """Return the conditions under which work can be offered at ``at`` (lease clock)."""
     return [
+        unfinished(),
         claims.c.state == "waiting",
         claims.c.not_before <= at,
         no_live_offer(at),

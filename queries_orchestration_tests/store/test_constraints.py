@@ -23,7 +23,8 @@ FOREIGN_KEYS = {
 """Those that point to a row of a workspace."""
 
 PAUSED = {"state": "paused", "pause_code": "five_failures", "next_slot": None}
-SETTLED = {"state": "settled", "outcome": "delivered", "settled_at": SLOT}
+SETTLED = {"outcome": "delivered", "settled_at": SLOT}
+DONE = {"state": "done", "receive_number": 1}
 FINISHED = {
     "state": "ready",
     "size": 10,
@@ -51,6 +52,7 @@ SPOILED: list[tuple[str, dict[str, Any], str]] = [
     ("schedules", {"state": "ended"}, "next_slot"),
     ("schedules", PAUSED | {"pause_code": None}, "pause_code"),
     ("schedules", {"pause_code": "five_failures"}, "pause_code"),
+    ("exports", {"purpose": "x"}, "purpose"),
     ("exports", {"format": "x"}, "format"),
     ("exports", {"state": "x"}, "state"),
     ("exports", FINISHED | {"size": None}, "completion"),
@@ -63,23 +65,24 @@ SPOILED: list[tuple[str, dict[str, Any], str]] = [
     ("exports", FINISHED | {"code": "source_broken"}, "code"),
     ("exports", {"upload_id": "upload"}, "upload"),
     ("exports", {"upload_receive": 1}, "upload"),
-    ("requests", {"purpose": "x"}, "purpose"),
     ("occurrences", {"via": "x"}, "via"),
-    ("occurrences", {"state": "x"}, "state"),
     ("occurrences", SETTLED | {"outcome": "x"}, "outcome"),
     ("occurrences", {"slot": None}, "slot"),
     ("occurrences", {"requested_by": "acme-person"}, "slot"),
-    ("occurrences", SETTLED | {"outcome": None}, "settled"),
-    ("occurrences", {"outcome": "delivered"}, "settled"),
+    ("occurrences", {"outcome": "delivered"}, "settled_at"),
+    ("occurrences", SETTLED | {"outcome": None}, "settled_at"),
     ("occurrences", SETTLED | {"settled_at": None}, "settled_at"),
     ("occurrences", {"settled_at": SLOT}, "settled_at"),
     ("occurrences", SETTLED | {"outcome": "failed"}, "code"),
-    ("occurrences", {"state": "running"}, "heartbeat"),
-    ("occurrences", {"heartbeat_at": SLOT}, "heartbeat"),
-    ("occurrences", SETTLED | {"lease_until": SLOT}, "lease"),
-    ("occurrences", {"receive_number": 4}, "receive_number"),
-    ("occurrences", {"receive_number": -1}, "receive_number"),
-    ("offers", {"lane": "x"}, "lane"),
+    ("claims", {"lane": "x"}, "lane"),
+    ("claims", {"state": "x"}, "state"),
+    ("claims", {"state": "running"}, "heartbeat"),
+    ("claims", {"heartbeat_at": SLOT}, "heartbeat"),
+    ("claims", DONE | {"heartbeat_at": SLOT}, "heartbeat"),
+    ("claims", DONE | {"lease_until": SLOT}, "lease"),
+    ("claims", {"state": "running", "heartbeat_at": SLOT, "lease_until": SLOT}, "lease"),
+    ("claims", {"receive_number": 4}, "receive_number"),
+    ("claims", {"receive_number": -1}, "receive_number"),
     ("offers", {"state": "x", "ended_at": SLOT}, "state"),
     ("offers", {"number": 0}, "number"),
     ("offers", {"state": "taken"}, "ended_at"),
@@ -134,6 +137,7 @@ NEW: dict[str, dict[str, Any]] = {
 IN_ANOTHER_WORKSPACE: list[tuple[str, dict[str, Any], str]] = [
     ("exports", {"id": "other", "storage_key": "acme/acme-export.csv"}, "uq_exports_storage_key"),
     ("occurrences", {"key": "acme-key", "slot": SLOT.replace(day=5)}, "uq_occurrences_key"),
+    ("claims", {"key": "acme-key"}, "uq_claims_key"),
 ]
 """The same for rows of the workspace ``blue``: keys that are unique over all workspaces."""
 
@@ -209,7 +213,9 @@ def test_every_check_of_the_tables_has_a_row_that_breaks_it() -> None:
         ("exports", {"state": "failed", "code": "source_broken"}),
         ("exports", {"upload_id": "upload", "upload_receive": 1}),
         ("occurrences", {"slot": None, "requested_by": "acme-person"}),
-        ("occurrences", {"state": "running", "heartbeat_at": SLOT, "receive_number": 3}),
+        ("claims", {"state": "running", "heartbeat_at": SLOT, "receive_number": 3}),
+        ("claims", {"offer_number": 9, "lease_until": SLOT}),
+        ("claims", DONE),
         ("occurrences", SETTLED),
         ("occurrences", SETTLED | {"outcome": "failed", "code": "worker_lost"}),
         ("offers", {"state": "lost", "ended_at": SLOT}),
@@ -237,7 +243,7 @@ def test_a_second_row_under_the_same_key_is_refused(
 
 
 @pytest.mark.parametrize(("table", "changes", "key"), IN_ANOTHER_WORKSPACE)
-def test_keys_of_files_and_occurrences_are_unique_over_all_workspaces(
+def test_keys_of_files_and_work_are_unique_over_all_workspaces(
     filled: Database, table: str, changes: dict[str, Any], key: str
 ) -> None:
     assert refused_insert(filled, table, valid_rows("blue")[table] | changes) == key
@@ -251,6 +257,16 @@ def test_a_message_and_a_link_belong_to_one_delivery(
 ) -> None:
     (column,) = changes
     assert refused_update(filled, "deliveries", changes) == f"uq_deliveries_{column}"
+
+
+def test_a_request_has_the_purpose_of_its_export(filled: Database) -> None:
+    rule = refused_update(filled, "requests", {"purpose": "interactive"})
+    assert rule in ("fk_requests_workspace_id_export_id_purpose", "FOREIGN KEY")
+
+
+def test_a_claim_is_of_a_workspace(filled: Database) -> None:
+    row = valid_rows("nobody")["claims"]
+    assert refused_insert(filled, "claims", row) in ("fk_claims_workspace_id", "FOREIGN KEY")
 
 
 def test_two_recipients_do_not_share_a_position(filled: Database) -> None:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from queries_orchestration.receives.runs import NoRuns
-from queries_orchestration.receives.backends import Backends
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.recover import recover_silent
-from queries_orchestration.receives.start import NothingToDo, start as start_run
 from queries_orchestration.model.errors import ReceiveLost
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.runs import NoRuns
+from queries_orchestration.receives.start import NothingToDo, start as start_run
 from queries_orchestration.store import (
     claims,
     cross_workspace,
@@ -26,11 +26,18 @@ from queries_orchestration.store import (
     occurrences,
     tables,
 )
+from queries_orchestration.store.claims import Claim, Receive
+from queries_orchestration.store.cross_workspace import offer_one
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.occurrences import Occurrence, Receive
-from queries_orchestration.store.offers import offer_one
+from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.tables import metadata, receives
-from queries_orchestration_tests.store.valid_rows import SLOT, insert_waiting, set_up, valid_rows
+from queries_orchestration_tests.store.valid_rows import (
+    SLOT,
+    insert_slot,
+    insert_waiting,
+    set_up,
+    valid_rows,
+)
 
 DAY = timedelta(days=1)
 
@@ -45,9 +52,9 @@ def key(database: Database) -> str:
 
 def offer(database: Database, key: str, *, lease: float = 60) -> int:
     with database.transaction() as connection:
-        number = offer_one(connection, "acme", key, lease=lease)
-    assert number is not None
-    return number
+        made = offer_one(connection, "acme", key, live_limit=None, lease=lease)
+    assert made is not None
+    return made.number
 
 
 def start(database: Database, key: str, number: int, *, run: str = "run") -> Receive | None:
@@ -68,6 +75,13 @@ def found(database: Database, key: str) -> Occurrence:
     return occurrence
 
 
+def claim(database: Database, key: str) -> Claim:
+    with database.read() as connection:
+        held = claims.get(connection, "acme", key)
+    assert held is not None
+    return held
+
+
 def everything(database: Database) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows of the store."""
     with database.read() as connection:
@@ -79,7 +93,7 @@ def everything(database: Database) -> dict[str, list[tuple[Any, ...]]]:
 
 def fall_silent(database: Database) -> None:
     """Let the last heartbeat of every running receive be an hour old."""
-    table = tables.occurrences
+    table = tables.claims
     with database.transaction() as connection:
         long_ago = store_database.now(connection) - timedelta(hours=1)
         silenced = connection.execute(
@@ -134,7 +148,7 @@ def test_of_two_runs_that_start_the_same_offer_one_receives(database: Database) 
     for key, pair in zip(keys, zip(one, other, strict=True), strict=True):
         assert [receive for receive in pair if receive] == [Receive("acme", key, 1)]
     with database.read() as connection:
-        rows = connection.execute(sa.select(receives.c.occurrence_key, receives.c.number))
+        rows = connection.execute(sa.select(receives.c.key, receives.c.number))
         assert sorted(map(tuple, rows)) == [(key, 1) for key in keys]
 
 
@@ -169,7 +183,12 @@ def settle(database: Database, receive: Receive) -> None:
 
 def hold(database: Database, receive: Receive) -> None:
     with database.transaction() as connection:
-        claims.hold(connection, receive, source_changed=True)
+        claims.hold(connection, receive)
+
+
+def change(database: Database, receive: Receive) -> None:
+    with database.transaction() as connection:
+        occurrences.change(connection, receive, source_changed=True)
 
 
 def wait_again(database: Database, receive: Receive) -> None:
@@ -177,7 +196,7 @@ def wait_again(database: Database, receive: Receive) -> None:
         claims.wait_again(connection, receive, code="late", delay=0)
 
 
-@pytest.mark.parametrize("write", [hold, wait_again, settle])
+@pytest.mark.parametrize("write", [hold, change, wait_again, settle])
 @pytest.mark.parametrize("lost_to", ["a newer receive", "the wait for one", "a settlement"])
 def test_a_worker_that_lost_its_claim_writes_nothing(
     database: Database, key: str, lost_to: str, write: Callable[[Database, Receive], None]
@@ -205,6 +224,7 @@ def test_the_worker_that_holds_the_claim_may_write(database: Database, key: str)
     receive = offered_and_started(database, key)
 
     hold(database, receive)
+    change(database, receive)
     assert found(database, key).source_changed
     wait_again(database, receive)
     assert found(database, key).state == "waiting"
@@ -220,9 +240,9 @@ def test_a_retry_waits_its_delay_by_the_databases_clock(database: Database, key:
         after = store_database.now(connection)
 
     delay = timedelta(seconds=60)
-    assert before + delay <= found(database, key).not_before <= after + delay
+    assert before + delay <= claim(database, key).not_before <= after + delay
     with database.transaction() as connection:
-        assert offer_one(connection, "acme", key, lease=60) is None
+        assert offer_one(connection, "acme", key, live_limit=None, lease=60) is None
 
 
 def test_history_tells_the_newest_first(database: Database) -> None:
@@ -256,10 +276,10 @@ def test_history_tells_the_newest_first(database: Database) -> None:
 def test_a_silent_worker_s_occurrence_waits_again(backends: Backends, key: str) -> None:
     database = backends.database
     receive = offered_and_started(database, key)
-    assert recover_silent(backends) == 0
+    assert recover_silent(backends, NoRuns()) == 0
     fall_silent(database)
 
-    assert recover_silent(backends) == 1
+    assert recover_silent(backends, NoRuns()) == 1
 
     assert found(database, key).state == "waiting"
     with pytest.raises(ReceiveLost):
@@ -276,7 +296,7 @@ def test_a_heartbeat_that_comes_while_recovery_runs_is_respected(
     with ThreadPoolExecutor(1) as thread:
         with database.transaction() as connection:
             claims.hold(connection, receive)
-            recovery = thread.submit(recover_silent, backends)
+            recovery = thread.submit(recover_silent, backends, NoRuns())
             time.sleep(0.1)
         assert recovery.result() == 0
 
@@ -294,14 +314,15 @@ def test_a_heartbeat_that_comes_after_recovery_has_begun_is_told_that_the_work_i
     with ThreadPoolExecutor(1) as thread:
         with database.transaction() as connection:
             silent = cross_workspace.silent_receives(connection, silence=60, limit=10)
+            assert claims.take_silent(connection, silent[0].receive, silence=60)
             heartbeat = thread.submit(hold, Database(database.url), receive)
             time.sleep(0.1)
             assert not heartbeat.done()
-            claims.wait_again(connection, silent[0], code="worker_lost", delay=0)
+            claims.wait_again(connection, silent[0].receive, code="worker_lost", delay=0)
         with pytest.raises(ReceiveLost):
             heartbeat.result()
 
-    assert silent == [receive]
+    assert [(one.receive, one.lane, one.run_id) for one in silent] == [(receive, "delivery", "run")]
     assert found(database, key).state == "waiting"
 
 
@@ -312,14 +333,14 @@ def test_a_worker_with_a_wrong_clock_takes_no_live_offer_and_no_running_receive(
     """Case Q06: leases and heartbeats are judged by the database's clock alone."""
     database = backends.database
     with database.transaction() as connection:
-        another = valid_rows("acme")["occurrences"] | {"export_id": None}
-        connection.execute(sa.insert(tables.occurrences).values(another))
+        insert_slot(connection, "acme")
         connection.execute(sa.update(metadata.tables["schedules"]).values(next_slot=None))
     number = offer(database, key)
     receive = start(database, key, number)
     assert receive is not None
     offer(database, "acme-key")
-    known = [found(database, key), found(database, "acme-key")]
+    known = [claim(database, key), claim(database, "acme-key")]
+    told = [found(database, key), found(database, "acme-key")]
     astray = SLOT + wrong
 
     other = replace(backends, clock=lambda: astray)
@@ -328,7 +349,8 @@ def test_a_worker_with_a_wrong_clock_takes_no_live_offer_and_no_running_receive(
 
     assert (done.admitted, done.recovered, done.offers) == (0, 0, ())
     assert isinstance(again, NothingToDo)
-    assert [found(database, key), found(database, "acme-key")] == known
+    assert [claim(database, key), claim(database, "acme-key")] == known
+    assert [found(database, key), found(database, "acme-key")] == told
     with database.read() as connection:
         at = store_database.now(connection)
     assert known[1].lease_until is not None
@@ -344,9 +366,9 @@ def test_a_worker_with_a_wrong_clock_writes_leases_by_the_databases(
         connection.execute(sa.update(metadata.tables["schedules"]).values(next_slot=None))
 
     (made,) = run_pass(other, NoRuns(), at=astray, offer=True).offers
-    offered = found(backends.database, key)
+    offered = claim(backends.database, key)
     receive = start_run(other, key, offer_number=made.number, run_id="other")
-    started = found(backends.database, key)
+    started = claim(backends.database, key)
 
     with backends.database.read() as connection:
         at = store_database.now(connection)

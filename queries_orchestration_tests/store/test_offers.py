@@ -13,24 +13,27 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from queries_orchestration.store import claims, database as store_database, occurrences, tables
+from queries_orchestration.store.cross_workspace import offer_one, offer_waiting
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.offers import Offer, offer_one, offer_waiting
+from queries_orchestration.store.offers import Offer, release, renew
 from queries_orchestration_tests.store.valid_rows import (
     LONG_AGO,
     SLOT,
+    insert_slot,
     insert_waiting,
     set_up,
-    valid_rows,
 )
 
 LANE = "delivery"
 
 
-def insert(database: Database, workspace: str, count: int, **when: datetime) -> list[str]:
+def insert(
+    database: Database, workspace: str, count: int, *, not_before: datetime = LONG_AGO
+) -> list[str]:
     """Set a workspace up with waiting occurrences; returns their keys in turn."""
     with database.transaction() as connection:
         set_up(connection, workspace)
-        return insert_waiting(connection, workspace, count, **when)
+        return insert_waiting(connection, workspace, count, not_before=not_before)
 
 
 def offer(
@@ -46,25 +49,25 @@ def take(database: Database, made: Offer) -> None:
         assert claims.start(
             connection,
             made.workspace_id,
-            made.occurrence_key,
+            made.key,
             offer_number=made.number,
             run_id="run",
         )
 
 
 def rows_of(database: Database, key: str) -> list[tuple[int, str, bool]]:
-    """Return the offers of an occurrence: number, state, whether it has ended."""
+    """Return the offers of a piece of work: number, state, whether it has ended."""
     with database.read() as connection:
         found = connection.execute(
             sa.select(tables.offers.c.number, tables.offers.c.state, tables.offers.c.ended_at)
-            .where(tables.offers.c.occurrence_key == key)
+            .where(tables.offers.c.key == key)
             .order_by(tables.offers.c.number)
         )
         return [(row.number, row.state, row.ended_at is not None) for row in found]
 
 
 def lease_end(connection: Connection, key: str) -> datetime:
-    found = occurrences.get(connection, "acme", key)
+    found = claims.get(connection, "acme", key)
     assert found is not None
     assert found.lease_until is not None
     return found.lease_until
@@ -76,7 +79,7 @@ def test_one_workspace_with_much_work_does_not_starve_another(database: Database
 
     made = offer(database, live_limit=16)
 
-    assert [one.occurrence_key for one in made] == [busy[0], single, *busy[1:15]]
+    assert [one.key for one in made] == [busy[0], single, *busy[1:15]]
 
 
 def test_a_workspace_that_has_live_offers_has_had_its_turns(database: Database) -> None:
@@ -86,7 +89,7 @@ def test_a_workspace_that_has_live_offers_has_had_its_turns(database: Database) 
 
     made = offer(database, live_limit=16, at_most=7)
 
-    assert [one.occurrence_key for one in made] == [*late[:5], busy[5], late[5]]
+    assert [one.key for one in made] == [*late[:5], busy[5], late[5]]
 
 
 def test_the_priority_is_minus_what_the_workspace_has_live_already(database: Database) -> None:
@@ -159,7 +162,7 @@ def test_an_offer_is_made_again_under_the_next_number_when_its_lease_has_ended(
         made: list[Offer] = []
         while not made:
             with database.read() as connection:
-                known = occurrences.get(connection, "acme", key)
+                known = claims.get(connection, "acme", key)
             made = offer(database, lease=lease)
             time.sleep(0.01)
         with database.read() as connection:
@@ -197,7 +200,7 @@ def test_two_that_offer_at_once_never_offer_the_same_occurrence(database: Databa
         made: list[str] = []
         for _ in range(6):
             ready.wait(10)
-            made += [one.occurrence_key for one in offer(own, live_limit=100, at_most=3)]
+            made += [one.key for one in offer(own, live_limit=100, at_most=3)]
         return made
 
     with ThreadPoolExecutor(2) as threads:
@@ -213,11 +216,11 @@ def test_a_person_s_own_run_and_the_dispatcher_never_offer_the_same_occurrence(
 ) -> None:
     """The person's run comes between the dispatcher's choice and its first write."""
     (key,) = insert(database, "acme", 1)
-    to_person: list[int | None] = []
+    to_person: list[Offer | None] = []
 
     def offer_to_person() -> None:
         with Database(database.url).transaction() as connection:
-            to_person.append(offer_one(connection, "acme", key, lease=60))
+            to_person.append(offer_one(connection, "acme", key, live_limit=None, lease=60))
 
     thread = threading.Thread(target=offer_to_person)
     with database.transaction() as connection:
@@ -231,7 +234,7 @@ def test_a_person_s_own_run_and_the_dispatcher_never_offer_the_same_occurrence(
         made = offer_waiting(connection, LANE, live_limit=16, lease=60)
     thread.join(10)
 
-    assert len(made) + len([number for number in to_person if number]) == 1
+    assert len(made) + len([one for one in to_person if one]) == 1
     assert rows_of(database, key) == [(1, "live", False)]
 
 
@@ -243,7 +246,7 @@ def test_what_may_not_start_yet_is_not_offered(database: Database) -> None:
 
     assert offer(database) == []
     with database.transaction() as connection:
-        assert offer_one(connection, "acme", key, lease=60) is None
+        assert offer_one(connection, "acme", key, live_limit=None, lease=60) is None
 
 
 def test_a_person_s_own_run_is_offered_the_occurrence_unless_somebody_has_it(
@@ -253,7 +256,8 @@ def test_a_person_s_own_run_is_offered_the_occurrence_unless_somebody_has_it(
 
     def offer_to_person(workspace: str = "acme", *, lease: float = 60) -> int | None:
         with database.transaction() as connection:
-            return offer_one(connection, workspace, key, lease=lease)
+            made = offer_one(connection, workspace, key, live_limit=None, lease=lease)
+        return made.number if made else None
 
     assert offer_to_person("blue") is None
     assert offer_to_person(lease=0.001) == 1
@@ -268,11 +272,10 @@ def test_a_person_s_own_run_is_offered_the_occurrence_unless_somebody_has_it(
 @pytest.mark.parametrize("end", ["taken", "lost"])
 def test_no_offer_of_a_settled_occurrence_stays_live(database: Database, end: str) -> None:
     """Settled by the receive that took it, or recorded missed after its offer was lost."""
-    row = valid_rows("acme")["occurrences"] | {"export_id": None}
     with database.transaction() as connection:
         set_up(connection, "acme")
-        connection.execute(sa.insert(tables.occurrences).values(row))
-        assert offer_one(connection, "acme", "acme-key", lease=0.001) == 1
+        insert_slot(connection, "acme")
+        assert offer_one(connection, "acme", "acme-key", live_limit=None, lease=0.001)
     if end == "taken":
         with database.transaction() as connection:
             receive = claims.start(connection, "acme", "acme-key", offer_number=1, run_id="r")
@@ -282,9 +285,8 @@ def test_no_offer_of_a_settled_occurrence_stays_live(database: Database, end: st
             )
     else:
         time.sleep(0.01)
-        earlier = row | {"key": "earlier", "slot": SLOT - timedelta(days=1)}
         with database.transaction() as connection:
-            connection.execute(sa.insert(tables.occurrences).values(earlier))
+            insert_slot(connection, "acme", key="earlier", slot=SLOT - timedelta(days=1))
             missed = occurrences.miss_overtaken(
                 connection,
                 "acme",
@@ -296,3 +298,76 @@ def test_no_offer_of_a_settled_occurrence_stays_live(database: Database, end: st
         assert missed == 1
 
     assert rows_of(database, "acme-key") == [(1, end, True)]
+
+
+def test_an_offer_taken_back_is_made_again_at_once_under_the_next_number(
+    database: Database,
+) -> None:
+    (key,) = insert(database, "acme", 1)
+    (made,) = offer(database)
+
+    with database.transaction() as connection:
+        assert release(connection, made)
+        assert not release(connection, made)  # it was the live one only once
+        assert not renew(connection, made, lease=60)
+        assert not claims.start(connection, "acme", key, offer_number=1, run_id="late")
+
+    assert [one.number for one in offer(database)] == [2]
+    assert rows_of(database, key) == [(1, "released", True), (2, "live", False)]
+    with database.transaction() as connection:
+        assert not release(connection, made)  # nor does the old one take the new one back
+        assert not renew(connection, made, lease=60)
+    assert rows_of(database, key)[-1] == (2, "live", False)
+
+
+def test_an_offer_taken_back_with_a_delay_waits_it_by_the_databases_clock(
+    database: Database,
+) -> None:
+    (key,) = insert(database, "acme", 1)
+    (made,) = offer(database)
+
+    with database.transaction() as connection:
+        before = store_database.now(connection)
+        assert release(connection, made, delay=60)
+        after = store_database.now(connection)
+        claim = claims.get(connection, "acme", key)
+    delay = timedelta(seconds=60)
+    assert claim is not None
+    assert before + delay <= claim.not_before <= after + delay
+    assert (claim.state, claim.lease_until) == ("waiting", None)
+    assert offer(database) == []
+
+    with database.transaction() as connection:
+        connection.execute(sa.update(tables.claims).values(not_before=LONG_AGO))
+    assert [one.number for one in offer(database)] == [2]
+
+
+def test_a_renewed_lease_counts_from_now_and_keeps_the_offer(database: Database) -> None:
+    (key,) = insert(database, "acme", 1)
+    (made,) = offer(database, lease=0.001)
+    time.sleep(0.01)  # a lease that has ended can be renewed until the offer is made again
+
+    with database.transaction() as connection:
+        before = store_database.now(connection)
+        assert renew(connection, made, lease=60)
+        after = store_database.now(connection)
+        until = lease_end(connection, key)
+
+    lease = timedelta(seconds=60)
+    assert before + lease <= until <= after + lease
+    assert offer(database) == []
+    assert rows_of(database, key) == [(1, "live", False)]
+    take(database, made)
+
+
+def test_an_offer_that_a_run_took_is_neither_taken_back_nor_renewed(database: Database) -> None:
+    (key,) = insert(database, "acme", 1)
+    (made,) = offer(database)
+    take(database, made)
+
+    with database.transaction() as connection:
+        known = claims.get(connection, "acme", key)
+        assert not release(connection, made, delay=60)
+        assert not renew(connection, made, lease=60)
+        assert claims.get(connection, "acme", key) == known
+    assert rows_of(database, key) == [(1, "taken", True)]

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from queries_orchestration.store.tables import metadata, occurrences
+from queries_orchestration.store.tables import claims, metadata, occurrences
 
 SLOT = datetime(2027, 1, 4, 7, 0, tzinfo=UTC)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -69,6 +69,7 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "runtime_values": {},
             "actor_id": person,
             "time_zone": "UTC",
+            "purpose": "delivery",
             "state": "queued",
             "storage_key": f"{workspace}/{export}.csv",
             "created_at": SLOT,
@@ -80,21 +81,14 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "schedule_id": schedule,
             "slot": SLOT,
             "via": "recurrence",
-            "state": "waiting",
             "actor_id": person,
             "export_id": export,
             "admitted_at": SLOT,
-            "not_before": LONG_AGO,
         },
-        "offers": own
-        | {
-            "occurrence_key": key,
-            "number": 1,
-            "lane": "delivery",
-            "state": "live",
-            "offered_at": SLOT,
-        },
-        "receives": own | {"occurrence_key": key, "number": 1, "run_id": "run", "started_at": SLOT},
+        "claims": own
+        | {"key": key, "lane": "delivery", "state": "waiting", "not_before": LONG_AGO},
+        "offers": own | {"key": key, "number": 1, "state": "live", "offered_at": SLOT},
+        "receives": own | {"key": key, "number": 1, "run_id": "run", "started_at": SLOT},
         "deliveries": own
         | {
             "occurrence_key": key,
@@ -137,25 +131,44 @@ def _insert(connection: Connection, workspace: str, tables: Sequence[str]) -> No
             connection.execute(sa.insert(metadata.tables[name]).values(rows[name]))
 
 
+def insert_slot(connection: Connection, workspace: str, **changes: Any) -> None:
+    """Insert the occurrence of a slot, without a file, that waits."""
+    row = valid_rows(workspace)["occurrences"] | {"export_id": None} | changes
+    connection.execute(sa.insert(occurrences).values(row))
+    claim = valid_rows(workspace)["claims"] | {"key": row["key"]}
+    connection.execute(sa.insert(claims).values(claim))
+
+
 def insert_waiting(
-    connection: Connection, workspace: str, count: int, *, not_before: datetime = LONG_AGO
+    connection: Connection,
+    workspace: str,
+    count: int,
+    *,
+    not_before: datetime = LONG_AGO,
+    lane: str = "delivery",
 ) -> list[str]:
-    """Insert run-now occurrences of the workspace's schedule, which wait for no other one.
+    """Insert work that waits for no other: run-now occurrences of the workspace's schedule.
+
+    In another lane only the claims, which are all that offering looks at.
 
     Returns:
-        Their keys, in the order of their turns.
+        The keys, in the order of their turns.
     """
-    keys = [f"{workspace}!{number:03}" for number in range(count)]
+    mark = "!" if lane == "delivery" else f"-{lane}-"
+    keys = [f"{workspace}{mark}{number:03}" for number in range(count)]
     common = valid_rows(workspace)["occurrences"] | {
         "slot": None,
         "requested_by": f"{workspace}-person",
         "via": "run-now",
         "export_id": None,
     }
+    if lane == "delivery":
+        connection.execute(sa.insert(occurrences), [common | {"key": key} for key in keys])
+    claim = valid_rows(workspace)["claims"] | {"lane": lane}
     connection.execute(
-        sa.insert(occurrences),
+        sa.insert(claims),
         [
-            common | {"key": key, "not_before": not_before + timedelta(seconds=number)}
+            claim | {"key": key, "not_before": not_before + timedelta(seconds=number)}
             for number, key in enumerate(keys)
         ],
     )

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    ForeignKeyConstraint,
     Index,
     Integer,
     PrimaryKeyConstraint,
@@ -159,6 +160,8 @@ claims = Table(
     Column("heartbeat_at", Instant),
     PrimaryKeyConstraint("workspace_id", "key"),
     UniqueConstraint("key"),
+    # Of an occurrence or of an export, so that it can refer to neither.
+    ForeignKeyConstraint(["workspace_id"], ["workspaces.id"]),
     one_of("lane", "delivery", "export", "report"),
     one_of("state", "waiting", "running", "done"),
     CheckConstraint("(state = 'running') = (heartbeat_at IS NOT NULL)", name="heartbeat"),

@@ -15,37 +15,6 @@ depends_on = None
 
 def upgrade() -> None:
     op.create_table(
-        "claims",
-        sa.Column("workspace_id", sa.String(length=26), nullable=False),
-        sa.Column("key", sa.String(length=63), nullable=False),
-        sa.Column("lane", sa.String(length=8), nullable=False),
-        sa.Column("state", sa.String(length=8), nullable=False),
-        sa.Column("not_before", Instant(), nullable=False),
-        sa.Column("offer_number", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.Column("lease_until", Instant(), nullable=True),
-        sa.Column("receive_number", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.Column("heartbeat_at", Instant(), nullable=True),
-        sa.CheckConstraint(
-            "(state = 'running') = (heartbeat_at IS NOT NULL)", name=op.f("ck_claims_heartbeat")
-        ),
-        sa.CheckConstraint("lane IN ('delivery', 'export', 'report')", name=op.f("ck_claims_lane")),
-        sa.CheckConstraint(
-            "state = 'waiting' OR lease_until IS NULL", name=op.f("ck_claims_lease")
-        ),
-        sa.CheckConstraint("state IN ('waiting', 'running', 'done')", name=op.f("ck_claims_state")),
-        sa.CheckConstraint("receive_number BETWEEN 0 AND 3", name=op.f("ck_claims_receive_number")),
-        sa.PrimaryKeyConstraint("workspace_id", "key", name=op.f("pk_claims")),
-        sa.UniqueConstraint("key", name=op.f("uq_claims_key")),
-    )
-    op.create_index(
-        "ix_claims_unfinished",
-        "claims",
-        ["lane", "state", "not_before"],
-        unique=False,
-        postgresql_where=sa.text("state != 'done'"),
-        sqlite_where=sa.text("state != 'done'"),
-    )
-    op.create_table(
         "dispatcher_heartbeats",
         sa.Column("dispatcher", sa.String(length=32), nullable=False),
         sa.Column("holder", sa.String(length=200), nullable=False),
@@ -69,6 +38,40 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_workspaces")),
         sa.UniqueConstraint("name", name=op.f("uq_workspaces_name")),
+    )
+    op.create_table(
+        "claims",
+        sa.Column("workspace_id", sa.String(length=26), nullable=False),
+        sa.Column("key", sa.String(length=63), nullable=False),
+        sa.Column("lane", sa.String(length=8), nullable=False),
+        sa.Column("state", sa.String(length=8), nullable=False),
+        sa.Column("not_before", Instant(), nullable=False),
+        sa.Column("offer_number", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("lease_until", Instant(), nullable=True),
+        sa.Column("receive_number", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("heartbeat_at", Instant(), nullable=True),
+        sa.CheckConstraint(
+            "(state = 'running') = (heartbeat_at IS NOT NULL)", name=op.f("ck_claims_heartbeat")
+        ),
+        sa.CheckConstraint("lane IN ('delivery', 'export', 'report')", name=op.f("ck_claims_lane")),
+        sa.CheckConstraint(
+            "state = 'waiting' OR lease_until IS NULL", name=op.f("ck_claims_lease")
+        ),
+        sa.CheckConstraint("state IN ('waiting', 'running', 'done')", name=op.f("ck_claims_state")),
+        sa.CheckConstraint("receive_number BETWEEN 0 AND 3", name=op.f("ck_claims_receive_number")),
+        sa.ForeignKeyConstraint(
+            ["workspace_id"], ["workspaces.id"], name=op.f("fk_claims_workspace_id")
+        ),
+        sa.PrimaryKeyConstraint("workspace_id", "key", name=op.f("pk_claims")),
+        sa.UniqueConstraint("key", name=op.f("uq_claims_key")),
+    )
+    op.create_index(
+        "ix_claims_unfinished",
+        "claims",
+        ["lane", "state", "not_before"],
+        unique=False,
+        postgresql_where=sa.text("state != 'done'"),
+        sqlite_where=sa.text("state != 'done'"),
     )
     op.create_table(
         "connections",
@@ -563,8 +566,6 @@ def downgrade() -> None:
     op.drop_table("people")
     op.drop_table("offers")
     op.drop_table("connections")
-    op.drop_table("workspaces")
-    op.drop_table("dispatcher_heartbeats")
     op.drop_index(
         "ix_claims_unfinished",
         table_name="claims",
@@ -572,3 +573,5 @@ def downgrade() -> None:
         sqlite_where=sa.text("state != 'done'"),
     )
     op.drop_table("claims")
+    op.drop_table("workspaces")
+    op.drop_table("dispatcher_heartbeats")
