@@ -17,19 +17,13 @@ from queries_orchestration.cli.output import (
     slot_text,
     zone_of,
 )
+from queries_orchestration.cli.told_occurrence import occurrence_json, reason_text, result_text
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import NotFound
-from queries_orchestration.receives.backends import Backends, open_backends
+from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
-from queries_orchestration.store import (
-    deliveries,
-    exports,
-    occurrences,
-    people,
-    schedules,
-    workspaces,
-)
+from queries_orchestration.store import occurrences, schedules, workspaces
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
@@ -67,7 +61,7 @@ def history(
                 workspace=place,
                 schedule=plan,
                 told=[
-                    (occurrence, _occurrence(connection, backends, place, plan, occurrence))
+                    (occurrence, occurrence_json(connection, backends, place, plan, occurrence))
                     for occurrence in occurrences.history(
                         connection, place.id, plan.id, limit=limit
                     )
@@ -124,66 +118,6 @@ def _schedule(place: Workspace, plan: Schedule) -> dict[str, Any]:
     }
 
 
-def _occurrence(
-    connection: Connection,
-    backends: Backends,
-    place: Workspace,
-    plan: Schedule,
-    occurrence: Occurrence,
-) -> dict[str, Any]:
-    actor = occurrence.actor_id and people.get(connection, place.id, occurrence.actor_id)
-    return {
-        "occurrence": occurrence.key,
-        "workspace": place.name,
-        "schedule": plan.name,
-        "slot": occurrence.slot,
-        "via": occurrence.via,
-        "state": occurrence.state,
-        "outcome": occurrence.outcome,
-        "code": occurrence.code,
-        "message": occurrence.message,
-        "actor": actor.name if actor else None,
-        "receives": occurrence.receive_number,
-        "source_changed": occurrence.source_changed,
-        "settled_at": occurrence.settled_at,
-        "file": _file(connection, backends, occurrence),
-        "deliveries": _deliveries(connection, occurrence),
-    }
-
-
-def _file(
-    connection: Connection, backends: Backends, occurrence: Occurrence
-) -> dict[str, Any] | None:
-    if occurrence.export_id is None:
-        return None
-    export = exports.get(connection, occurrence.workspace_id, occurrence.export_id)
-    if export is None or export.state != "ready":
-        return None
-    return {
-        "format": export.format,
-        "rows": export.rows,
-        "size": export.size,
-        "sha256": export.sha256,
-        "location": backends.storage.location(export.storage_key),
-        "expires_at": export.expires_at,
-    }
-
-
-def _deliveries(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = []
-    for delivery in deliveries.of_occurrence(connection, occurrence.workspace_id, occurrence.key):
-        person = people.get(connection, occurrence.workspace_id, delivery.person_id)
-        told.append(
-            {
-                "person": person.name if person else None,
-                "state": delivery.state,
-                "code": delivery.code,
-                "message_id": delivery.message_id,
-            }
-        )
-    return sorted(told, key=lambda delivery: delivery["person"] or "")
-
-
 def _print(chapter: Chapter) -> None:
     schedule = chapter.schedule
     click.echo(f"{chapter.workspace.name}/{schedule.name}: {schedule.title}")
@@ -195,27 +129,6 @@ def _print(chapter: Chapter) -> None:
         slot = slot_text(schedule, occurrence)
         ended = occurrence.outcome or occurrence.state
         click.echo(f"  {slot:<20}  {ended:<16}  {occurrence.key}")
-        for line in (_result(told), _reason(occurrence)):
+        for line in (result_text(told), reason_text(told)):
             if line:
                 print_wrapped(line, indent=6)
-
-
-def _result(told: dict[str, Any]) -> str:
-    """Return what there is of: rows and format, as whom, who got what."""
-    file, parts = told["file"], []
-    if file:
-        parts.append(f"{file['rows']:,} rows as {file['format']}")
-    if told["actor"]:
-        parts.append(f"for {told['actor']}")
-    if told["receives"] > 1:
-        parts.append(f"in {told['receives']} receives")
-    got = ", ".join(
-        f"{delivery['person']} {delivery['state']}"
-        + (f" ({delivery['code']})" if delivery["code"] else "")
-        for delivery in told["deliveries"]
-    )
-    return ": ".join(filter(None, (" ".join(parts), got)))
-
-
-def _reason(occurrence: Occurrence) -> str:
-    return ": ".join(filter(None, (occurrence.code, occurrence.message)))

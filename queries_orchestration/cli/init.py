@@ -59,9 +59,14 @@ def init(settings: Settings, as_json: bool) -> None:
         click.echo(f"New keys that sign links: {settings.link_keys_file} (keep them secret).")
 
 
+def dagster_home_of(settings: Settings) -> Path:
+    """Return where the Dagster home is: ``DAGSTER_HOME``, else ``dagster`` in ``QUERIES_HOME``."""
+    return Path(os.environ.get("DAGSTER_HOME") or settings.home / "dagster").resolve()
+
+
 def make_dagster_home(settings: Settings) -> Path:
     """Return the Dagster home, made with the embedded default's ``dagster.yaml`` if new."""
-    home = Path(os.environ.get("DAGSTER_HOME") or settings.home / "dagster").resolve()
+    home = dagster_home_of(settings)
     home.mkdir(parents=True, exist_ok=True)
     if not (home / "dagster.yaml").exists() and _EMBEDDED_DAGSTER.exists():
         shutil.copyfile(_EMBEDDED_DAGSTER, home / "dagster.yaml")

@@ -1,4 +1,4 @@
-"""Work a lane in this process through the real Dagster jobs: what ``tick --work`` starts.
+"""Work a lane in this process through the real Dagster jobs: what ``--work`` starts.
 
 Each finished run is told on standard output as one JSON line.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 
 import dagster as dg
+from sqlalchemy import Connection
 
 from queries_orchestration.definitions import defs
 from queries_orchestration.orchestration.run_requests import job_of, run_config_of, tags_of
@@ -22,9 +23,12 @@ from queries_orchestration.store.offers import Offer
 
 
 def work_lane(
-    lane: str, *, settings: Settings, instance: dg.DagsterInstance
+    lane: str, *, settings: Settings, instance: dg.DagsterInstance, only: str | None = None
 ) -> Iterator[tuple[Offer, bool]]:
     """Offer and execute, one by one, what waits in ``lane`` until nothing may start now.
+
+    Args:
+        only: key of the one piece of work to do, out of turn; None: everything, in fair turns.
 
     Yields:
         Each offer with whether its run succeeded.
@@ -33,31 +37,43 @@ def work_lane(
     job = defs.resolve_job_def(job_of(lane).name)
     while True:
         with database.transaction() as connection:
-            offers = cross_workspace.offer_waiting(
-                connection,
-                lane,
-                live_limit=settings.lane_offers(lane),
-                lease=settings.offer_lease,
-                at_most=1,
-            )
-        if not offers:
+            offer = _next_offer(connection, lane, only, settings)
+        if offer is None:
             return
         result = job.execute_in_process(
-            run_config=run_config_of(offers[0]),
-            tags=tags_of(offers[0], settings),
+            run_config=run_config_of(offer),
+            tags=tags_of(offer, settings),
             instance=instance,
             raise_on_error=False,
         )
-        yield offers[0], result.success
+        yield offer, result.success
 
 
-def main(lane: str) -> None:
+def _next_offer(
+    connection: Connection, lane: str, only: str | None, settings: Settings
+) -> Offer | None:
+    if only is not None:
+        workspace_id = cross_workspace.workspace_of(connection, only) or ""
+        return cross_workspace.offer_one(
+            connection, workspace_id, only, live_limit=None, lease=settings.offer_lease
+        )
+    offers = cross_workspace.offer_waiting(
+        connection,
+        lane,
+        live_limit=settings.lane_offers(lane),
+        lease=settings.offer_lease,
+        at_most=1,
+    )
+    return offers[0] if offers else None
+
+
+def main(lane: str, only: str | None = None) -> None:
     """Work ``lane`` with the settings of the environment and the instance of DAGSTER_HOME."""
     told = sys.stdout
     # The command reads our standard output: what anything else prints goes to the log.
     with redirect_stdout(sys.stderr), dg.DagsterInstance.get() as instance:
         for offer, success in work_lane(
-            lane, settings=load_settings(os.environ), instance=instance
+            lane, settings=load_settings(os.environ), instance=instance, only=only
         ):
             line = {"work": offer.key, "success": success}
             told.write(json.dumps(line) + "\n")
@@ -65,4 +81,4 @@ def main(lane: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

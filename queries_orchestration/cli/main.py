@@ -1,7 +1,8 @@
 """Entry of the ``queries`` command, and what its exit status means.
 
-0 done, 2 refused (bad input; nothing was written), 1 failed. Why is told as ``code: message`` on
-standard error, or with ``--json`` as ``{"code", "message"}`` on standard output.
+0 done, 2 refused (bad input, or no access; nothing was written), 1 failed. Why is told as
+``code: message`` on standard error, or with ``--json`` as ``{"code", "message"}`` on standard
+output.
 """
 
 from __future__ import annotations
@@ -11,12 +12,17 @@ import sys
 import click
 
 from queries_orchestration.cli.catalog import catalog
+from queries_orchestration.cli.check import check
+from queries_orchestration.cli.export import export
+from queries_orchestration.cli.exports import exports
 from queries_orchestration.cli.history import history
 from queries_orchestration.cli.init import init
 from queries_orchestration.cli.mailbox import mailbox
-from queries_orchestration.cli.output import print_json
+from queries_orchestration.cli.output import tell_failure
+from queries_orchestration.cli.run_now import run_now
+from queries_orchestration.cli.schedules import schedules
 from queries_orchestration.cli.tick import tick
-from queries_orchestration.model.errors import InvalidCatalog, QueriesError, Refused
+from queries_orchestration.model.errors import InvalidCatalog, PermanentError, QueriesError
 
 DONE, FAILED, REFUSED = 0, 1, 2
 
@@ -27,7 +33,18 @@ def queries() -> None:
     """Saved queries and reports as files, on time, in the right hands."""
 
 
-for command in (init, catalog, tick, history, mailbox):
+for command in (
+    init,
+    catalog,
+    schedules,
+    tick,
+    run_now,
+    export,
+    exports,
+    history,
+    mailbox,
+    check,
+):
     queries.add_command(command)
 
 
@@ -36,41 +53,35 @@ def main(arguments: list[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in words
     try:
-        queries.main(words, prog_name="queries", standalone_mode=False)
+        # A verb that has told by itself what is not well ends with its status.
+        status = queries.main(words, prog_name="queries", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(REFUSED)
     except click.exceptions.Abort:
         sys.exit(FAILED)
     except click.ClickException as error:
-        _tell("usage", _usage(error), as_json=as_json)
+        tell_failure("usage", _usage(error), as_json=as_json)
         sys.exit(REFUSED)
     except InvalidCatalog as error:
         faults = [
             {"file": fault.file, "line": fault.line, "message": fault.message}
             for fault in error.faults
         ]
-        _tell(error.code, error.message, as_json=as_json, faults=faults)
+        tell_failure(error.code, error.message, as_json=as_json, faults=faults)
         sys.exit(REFUSED)
     except QueriesError as error:
-        _tell(error.code, error.message, as_json=as_json)
-        sys.exit(REFUSED if isinstance(error, Refused) else FAILED)
+        tell_failure(error.code, error.message, as_json=as_json)
+        sys.exit(REFUSED if isinstance(error, PermanentError) else FAILED)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         advice = "Check the path, its rights and its disk."
-        _tell("disk_error", f"{place}{error.strerror}. {advice}", as_json=as_json)
+        tell_failure("disk_error", f"{place}{error.strerror}. {advice}", as_json=as_json)
         sys.exit(FAILED)
-    sys.exit(DONE)
+    sys.exit(status or DONE)
 
 
 def _usage(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     verb = context.command_path if context else "queries"
     return f"{error.format_message().rstrip('.')}. Try `{verb} --help`."
-
-
-def _tell(code: str, message: str, *, as_json: bool, **more: object) -> None:
-    if as_json:
-        print_json({"code": code, "message": message, **more})
-    else:
-        click.echo(f"{code}: {message}", err=True)

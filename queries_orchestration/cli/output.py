@@ -30,6 +30,14 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, default=_to_json, ensure_ascii=False))
 
 
+def tell_failure(code: str, message: str, *, as_json: bool, **more: object) -> None:
+    """Tell why a command is not done: JSON on standard output, or a line on standard error."""
+    if as_json:
+        print_json({"code": code, "message": message, **more})
+    else:
+        click.echo(f"{code}: {message}", err=True)
+
+
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
     """Print rows under their headings, in aligned columns."""
     texts = [[_one_line(cell or "") for cell in row] for row in (headings, *rows)]
@@ -52,6 +60,22 @@ def print_wrapped(text: str, *, indent: int) -> None:
             break_on_hyphens=False,
         )
     )
+
+
+def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
+    """Print names and what they are, in two columns; what is None or empty is left out."""
+    told = [(name, str(value)) for name, value in pairs if value not in (None, "")]
+    width = max((len(name) for name, _ in told), default=0)
+    for name, value in told:
+        click.echo(f"{name:<{width}}  {value}")
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes for people."""
+    for unit, bytes_of_unit in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= bytes_of_unit:
+            return f"{size / bytes_of_unit:.1f} {unit}"
+    return f"{size} bytes"
 
 
 def local_text(instant: datetime, clocks: tzinfo = UTC) -> str:

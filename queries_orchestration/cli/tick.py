@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
 import click
 from sqlalchemy import Connection
@@ -20,6 +19,7 @@ from queries_orchestration.cli.output import (
 from queries_orchestration.cli.runs import runs_of
 from queries_orchestration.cli.told import Told, tell
 from queries_orchestration.cli.verb import pass_ready_settings
+from queries_orchestration.cli.words import Instant
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import QueriesError, Refused
@@ -33,23 +33,6 @@ class PassHeld(QueriesError):
     """Another dispatcher pass is at work."""
 
     code = "pass_held"
-
-
-class Instant(click.ParamType[datetime]):
-    """An ISO 8601 instant with offset."""
-
-    name = "instant"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        try:
-            instant = datetime.fromisoformat(str(value))
-            if instant.tzinfo is None:
-                self.fail(f"{value!r} needs an offset, as in 2027-01-04T08:00+01:00.", param, ctx)
-            return instant.astimezone(UTC)
-        except (ValueError, OverflowError):
-            self.fail(f"{value!r} is not an ISO 8601 instant.", param, ctx)
 
 
 @click.command()

@@ -39,7 +39,7 @@ def pass_ready_settings(verb: Verb[Words]) -> Callable[Words, None]:
     @functools.wraps(verb)
     def run(*args: Words.args, **kwargs: Words.kwargs) -> None:
         settings = load_settings(os.environ)
-        _check_ready(settings.database_url)
+        check_ready(settings.database_url)
         verb(settings, *args, **kwargs)
 
     return run
@@ -62,15 +62,24 @@ def database_faults() -> Iterator[None]:
         ) from error
 
 
-def _check_ready(database_url: str) -> None:
+def is_ready(database_url: str) -> bool:
+    """Tell whether the application database is there with every migration; makes nothing."""
     url = make_url(database_url)
     # Looked at first: to open an SQLite file makes it.
     is_there = url.get_backend_name() != "sqlite" or Path(str(url.database)).is_file()
     with database_faults():
-        if is_there and is_current(database_url):
-            return
-    raise Refused(
-        "There is no application database here yet, or it is not of this version."
-        " Check QUERIES_HOME and QUERIES_DATABASE_URL, then run `queries init`.",
-        code="not_initialised",
-    )
+        return is_there and is_current(database_url)
+
+
+def check_ready(database_url: str) -> None:
+    """Refuse to work on a database that ``queries init`` has not made ready.
+
+    Raises:
+        Refused: it is not (``not_initialised``).
+    """
+    if not is_ready(database_url):
+        raise Refused(
+            "There is no application database here yet, or it is not of this version."
+            " Check QUERIES_HOME and QUERIES_DATABASE_URL, then run `queries init`.",
+            code="not_initialised",
+        )

@@ -60,6 +60,11 @@ class Recurrence:
         _refuse_finer(recurrence.cron)
         return recurrence
 
+    @property
+    def is_hourly(self) -> bool:
+        """Whether every instant that shows a local time of the rule counts: an hour field ``*``."""
+        return self.cron.split(" ")[1].startswith("*")
+
 
 def next_slot(recurrence: Recurrence, after: datetime) -> datetime | None:
     """The first slot strictly after the aware instant ``after``, as an aware UTC instant.
@@ -71,14 +76,13 @@ def next_slot(recurrence: Recurrence, after: datetime) -> datetime | None:
     if after.year > _LAST_YEAR:
         return None
     place = zone(recurrence.time_zone)
-    every_hour = recurrence.cron.split(" ")[1].startswith("*")
     candidates: list[datetime] = []
     for wall_time in CronSim(_for_cronsim(recurrence.cron), _earliest_wall_time(after, place)):
         first = instant_of(wall_time, place)
         second = instant_of(wall_time, place, fold=1)
         in_gap = first > second
         named = [first]
-        if every_hour:
+        if recurrence.is_hourly:
             named = [] if in_gap else [first, second]
         candidates.extend(instant for instant in named if instant > after)
         # Only a time read out of a gap can be overtaken by one that the clock shows later.
@@ -93,6 +97,12 @@ def slots(recurrence: Recurrence, after: datetime, until: datetime) -> Iterator[
     while slot is not None and slot <= until:
         yield slot
         slot = next_slot(recurrence, slot)
+
+
+def names(recurrence: Recurrence, wall_time: datetime) -> bool:
+    """Whether the rule names the naive ``wall_time``, be it that no clock ever shows it."""
+    moments = CronSim(_for_cronsim(recurrence.cron), wall_time - timedelta(minutes=1))
+    return next(moments, None) == wall_time
 
 
 def local_time(recurrence: Recurrence, slot: datetime) -> datetime:

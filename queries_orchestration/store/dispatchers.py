@@ -30,7 +30,10 @@ _ADVISORY_LOCK: Final = 0x71756572  # "quer": one number of our own in the datab
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """The last pass of a dispatcher; ``pass_ended_at`` is none while it works or if it died."""
+    """The last pass of a dispatcher, and what the last one that ended did.
+
+    ``pass_ended_at`` lies before ``pass_started_at`` while a pass works, or if it died.
+    """
 
     dispatcher: str
     holder: str
@@ -66,11 +69,7 @@ def this_process() -> str:
 
 def begin_pass(connection: Connection, dispatcher: str, holder: str) -> None:
     """Record that ``holder`` has begun a pass."""
-    values = {
-        "holder": holder,
-        "pass_started_at": database.now(connection),
-        "pass_ended_at": None,
-    }
+    values = {"holder": holder, "pass_started_at": database.now(connection)}
     updated = connection.execute(
         update(dispatcher_heartbeats)
         .where(dispatcher_heartbeats.c.dispatcher == dispatcher)

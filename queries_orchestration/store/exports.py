@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, delete, select, update
 
-from queries_orchestration.store.rows import one_or_none, select_records
+from queries_orchestration.store.rows import every, one_or_none, select_records
 from queries_orchestration.store.tables import exports, occurrences, requests
 
 
@@ -92,6 +92,24 @@ def get(connection: Connection, workspace_id: str, export_id: str) -> Export | N
         select_records(Export, exports).where(
             exports.c.workspace_id == workspace_id, exports.c.id == export_id
         ),
+    )
+
+
+def of_requester(
+    connection: Connection, workspace_id: str, person_id: str, *, limit: int
+) -> list[Export]:
+    """Return the exports that a person asked for, the newest first; no delivery's files."""
+    return every(
+        connection,
+        Export,
+        select_records(Export, exports)
+        .where(
+            exports.c.workspace_id == workspace_id,
+            exports.c.actor_id == person_id,
+            exports.c.purpose == "interactive",
+        )
+        .order_by(exports.c.created_at.desc(), exports.c.id)
+        .limit(limit),
     )
 
 

@@ -118,8 +118,10 @@ def pause(
     code: str,
     reason: str,
     at: datetime,
+    by_person: bool = False,
 ) -> bool:
     """Pause an active schedule with its reason; False if it is not active."""
+    written_by = {"written_by": "other"} if by_person else {}
     paused = connection.execute(
         update(schedules)
         .where(
@@ -127,9 +129,56 @@ def pause(
             schedules.c.id == schedule_id,
             schedules.c.state == "active",
         )
-        .values(state="paused", pause_code=code, pause_reason=reason, paused_at=at, next_slot=None)
+        .values(
+            state="paused",
+            pause_code=code,
+            pause_reason=reason,
+            paused_at=at,
+            next_slot=None,
+            **written_by,
+        )
     )
     return paused.rowcount == 1
+
+
+def resume(
+    connection: Connection, workspace_id: str, schedule_id: str, *, next_slot: datetime
+) -> bool:
+    """Let a person resume a paused schedule at ``next_slot``; False if it is not paused."""
+    resumed = connection.execute(
+        update(schedules)
+        .where(
+            schedules.c.workspace_id == workspace_id,
+            schedules.c.id == schedule_id,
+            schedules.c.state == "paused",
+        )
+        .values(
+            state="active",
+            pause_code=None,
+            pause_reason=None,
+            paused_at=None,
+            failure_streak=0,
+            next_slot=next_slot,
+            written_by="other",
+        )
+    )
+    return resumed.rowcount == 1
+
+
+def repin(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    version: int,
+    runtime_values: dict[str, Any],
+) -> None:
+    """Let a person move a schedule to another version of its source, with the values for it."""
+    connection.execute(
+        update(schedules)
+        .where(schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id)
+        .values(pinned_version=version, runtime_values=runtime_values, written_by="other")
+    )
 
 
 def reset_streak(connection: Connection, workspace_id: str, schedule_id: str) -> None:

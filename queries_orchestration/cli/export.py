@@ -1,0 +1,129 @@
+"""``queries export``: ask for a file, follow it, fetch it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import cast, get_args
+
+import click
+
+from queries_orchestration.cli.asker import person_named, workspace_named
+from queries_orchestration.cli.exports import fetch
+from queries_orchestration.cli.follow import Followed, follow, publish_now
+from queries_orchestration.cli.output import json_option, print_json, tell_failure
+from queries_orchestration.cli.save_file import STANDARD_OUTPUT, check_place
+from queries_orchestration.cli.told_export import export_json
+from queries_orchestration.cli.verb import pass_ready_settings
+from queries_orchestration.cli.words import (
+    check_work_options,
+    person_option,
+    set_option,
+    work_options,
+    workspace_option,
+)
+from queries_orchestration.exports.admit import admit_export
+from queries_orchestration.exports.file_writer import FileFormat
+from queries_orchestration.exports.look_up import look_up
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration.receives.backends import open_backends
+from queries_orchestration.settings import EXPORT_LANE, Settings
+
+
+@click.command()
+@click.argument("source")
+@workspace_option
+@person_option
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(get_args(FileFormat)),
+    required=True,
+    help="Of the file.",
+)
+@set_option
+@click.option(
+    "--time-zone", metavar="NAME", help="Of instants in the file; default: the workspace's."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where the file goes; - prints it.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@work_options
+@json_option
+@pass_ready_settings
+def export(
+    settings: Settings,
+    source: str,
+    workspace: str | None,
+    person: str,
+    file_format: str,
+    values: dict[str, str],
+    time_zone: str | None,
+    out: Path | None,
+    force: bool,
+    work: bool,
+    no_wait: bool,
+    wait: float | None,
+    as_json: bool,
+) -> None:
+    """Make a file of the whole result of the query SOURCE, as a person.
+
+    Ctrl-C leaves the export running. With --no-wait take the file later with
+    `queries exports download`.
+    """
+    check_work_options(work=work, no_wait=no_wait, wait=wait)
+    if (out is None) != no_wait:
+        raise click.UsageError("Give --out FILE, or --no-wait to take the file later.")
+    if out == STANDARD_OUTPUT and as_json:
+        raise click.UsageError("--json and --out - would both print.")
+    if out is not None:
+        check_place(out, force=force)
+    backends = open_backends(settings, os.environ, system_clock)
+    with backends.database.read() as connection:
+        place = workspace_named(connection, workspace)
+        asker = person_named(connection, place, person)
+    export_id = admit_export(
+        backends,
+        place.id,
+        person_id=asker.id,
+        source_name=source,
+        file_format=cast(FileFormat, file_format),
+        given_values=values,
+        time_zone=time_zone,
+    )
+    options = f"{export_id} --workspace {place.name} --as {asker.name}"
+    followed = Followed(
+        workspace_id=place.id,
+        key=export_id,
+        export_id=export_id,
+        lane=EXPORT_LANE,
+        label=f"Exporting {place.name}/{source}",
+        later=(
+            "The export goes on without this command. To take its file, see it or stop it:\n"
+            f"  queries exports download {options} --out FILE\n"
+            f"  queries exports show {options}\n"
+            f"  queries exports cancel {options}"
+        ),
+    )
+    if not work:
+        publish_now(backends, followed)
+    if out is not None:
+        follow(backends, followed, work_here=work, wait=wait, quiet=as_json)
+    file = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)
+    told = export_json(place.name, file)
+    if out is None:
+        print_json(told) if as_json else click.echo(export_id)
+    elif file.export.state != "ready":
+        tell_failure(
+            file.export.code or file.export.state,
+            file.export.message or f"The export is {file.export.state}.",
+            as_json=as_json,
+            **told,
+        )
+        raise click.exceptions.Exit(1)
+    else:
+        fetch(backends, place, asker, export_id, out, force=force, as_json=as_json)

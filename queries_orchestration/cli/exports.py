@@ -1,0 +1,197 @@
+"""``queries exports``: what became of the files that a person asked for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from queries_orchestration.cli.asker import person_named, workspace_named
+from queries_orchestration.cli.output import (
+    json_option,
+    local_text,
+    print_json,
+    print_pairs,
+    print_table,
+    size_text,
+)
+from queries_orchestration.cli.save_file import STANDARD_OUTPUT, NotSaved, check_place, save
+from queries_orchestration.cli.told_export import export_json, export_pairs, result_text
+from queries_orchestration.cli.verb import pass_ready_settings
+from queries_orchestration.cli.words import person_option, workspace_option
+from queries_orchestration.exports.cancel import cancel_export
+from queries_orchestration.exports.download import download as give_link
+from queries_orchestration.exports.download_link import ExportFile
+from queries_orchestration.exports.look_up import look_up, own_exports
+from queries_orchestration.exports.open_link import open_link
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration.model.time_zones import zone
+from queries_orchestration.receives.backends import Backends, open_backends
+from queries_orchestration.settings import Settings
+from queries_orchestration.store.people import Person
+from queries_orchestration.store.workspaces import Workspace
+
+
+@click.group()
+def exports() -> None:
+    """Files that were asked for: what became of them, to fetch or to cancel."""
+
+
+@exports.command("list")
+@workspace_option
+@person_option
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="At most so many.",
+)
+@json_option
+@pass_ready_settings
+def list_(
+    settings: Settings, workspace: str | None, person: str, limit: int, as_json: bool
+) -> None:
+    """List the exports that a person asked for, the newest first."""
+    backends, place, asker = _asked(settings, workspace, person)
+    files = own_exports(backends.database, place.id, person_id=asker.id, limit=limit)
+    if as_json:
+        print_json({"exports": [export_json(place.name, file) for file in files]})
+    elif not files:
+        click.echo(f"{asker.name} has asked for no exports: `queries export` does.")
+    else:
+        print_table(
+            ["EXPORT", "QUERY", "FORMAT", "REQUESTED", "STATE", "SIZE"],
+            [
+                [
+                    file.export.id,
+                    file.source.name,
+                    file.export.format,
+                    local_text(file.export.created_at, zone(file.export.time_zone)),
+                    file.export.state,
+                    result_text(file),
+                ]
+                for file in files
+            ],
+        )
+
+
+@exports.command()
+@click.argument("export")
+@workspace_option
+@person_option
+@json_option
+@pass_ready_settings
+def show(
+    settings: Settings, export: str, workspace: str | None, person: str, as_json: bool
+) -> None:
+    """Show what became of EXPORT, an id, and how far it is."""
+    backends, place, asker = _asked(settings, workspace, person)
+    file = look_up(backends.database, place.id, person_id=asker.id, export_id=export)
+    _tell(place, file, as_json=as_json)
+
+
+@exports.command()
+@click.argument("export")
+@workspace_option
+@person_option
+@json_option
+@pass_ready_settings
+def cancel(
+    settings: Settings, export: str, workspace: str | None, person: str, as_json: bool
+) -> None:
+    """Cancel EXPORT, an id, that is not finished: one's own, an administrator any."""
+    backends, place, asker = _asked(settings, workspace, person)
+    cancel_export(backends, place.id, person_id=asker.id, export_id=export)
+    file = look_up(backends.database, place.id, person_id=asker.id, export_id=export)
+    _tell(place, file, as_json=as_json)
+
+
+@exports.command()
+@click.argument("export")
+@workspace_option
+@person_option
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Where the file goes; - prints it.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@json_option
+@pass_ready_settings
+def download(
+    settings: Settings,
+    export: str,
+    workspace: str | None,
+    person: str,
+    out: Path,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Fetch the file of EXPORT, an id; of a delivery, who governs its schedule may."""
+    if out == STANDARD_OUTPUT and as_json:
+        raise click.UsageError("--json and --out - would both print.")
+    check_place(out, force=force)
+    backends, place, asker = _asked(settings, workspace, person)
+    fetch(backends, place, asker, export, out, force=force, as_json=as_json)
+
+
+def fetch(
+    backends: Backends,
+    place: Workspace,
+    asker: Person,
+    export_id: str,
+    out: Path,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Download an export's file through a link of its own into ``out``, and tell so.
+
+    Raises:
+        NotFound, AccessLost, Refused: as ``exports.download``; or ``out`` is there already.
+        NotSaved: ``out`` cannot be written; nothing is left there.
+        SourceUnavailable, StorageUnavailable, StoreUnavailable: try again later.
+    """
+    link = give_link(
+        backends.database,
+        backends.storage,
+        clock=backends.clock,
+        environment=backends.environment,
+        workspace_id=place.id,
+        person_id=asker.id,
+        export_id=export_id,
+    )
+    found = open_link(backends.storage, link, now=backends.clock())
+    with found.stream as stream:
+        try:
+            save(stream, out, force=force)
+        except NotSaved as error:
+            raise NotSaved(
+                f"{error.message} The export is ready: `queries exports download {export_id}"
+                f" --workspace {place.name} --as {asker.name} --out FILE` fetches it."
+            ) from error
+    if as_json:
+        file = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)
+        print_json({**export_json(place.name, file), "out": str(out)})
+    else:
+        click.echo(f"{out}: {size_text(found.size)}, {found.file_name}", err=out == STANDARD_OUTPUT)
+
+
+def _asked(
+    settings: Settings, workspace: str | None, person: str
+) -> tuple[Backends, Workspace, Person]:
+    backends = open_backends(settings, os.environ, system_clock)
+    with backends.database.read() as connection:
+        place = workspace_named(connection, workspace)
+        return backends, place, person_named(connection, place, person)
+
+
+def _tell(place: Workspace, file: ExportFile, *, as_json: bool) -> None:
+    if as_json:
+        print_json(export_json(place.name, file))
+    else:
+        print_pairs(export_pairs(place.name, file))

@@ -1,0 +1,217 @@
+"""``queries schedules``: look at schedules, pause and resume them, move them to a version."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+from sqlalchemy import Connection
+
+from queries_orchestration.cli.asker import schedule_named, workspace_named
+from queries_orchestration.cli.output import (
+    json_option,
+    local_text,
+    print_json,
+    print_pairs,
+    print_table,
+    zone_of,
+)
+from queries_orchestration.cli.preview import preview
+from queries_orchestration.cli.verb import pass_ready_settings
+from queries_orchestration.cli.words import set_option, workspace_option
+from queries_orchestration.deliveries import schedule_changes
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration.receives.backends import Backends, open_backends
+from queries_orchestration.settings import Settings
+from queries_orchestration.store import people, schedules as schedules_store, sources
+from queries_orchestration.store.database import Database
+from queries_orchestration.store.schedules import Schedule
+from queries_orchestration.store.workspaces import Workspace
+
+
+@click.group()
+def schedules() -> None:
+    """Schedules: what there is, pause, resume, another version, what comes next."""
+
+
+schedules.add_command(preview)
+
+
+@schedules.command("list")
+@workspace_option
+@json_option
+@pass_ready_settings
+def list_(settings: Settings, workspace: str | None, as_json: bool) -> None:
+    """List the schedules of a workspace by name."""
+    with Database(settings.database_url).read() as connection:
+        place = workspace_named(connection, workspace)
+        plans = schedules_store.listing(connection, place.id)
+        told = [_json(connection, place, plan) for plan in plans]
+    if as_json:
+        print_json({"schedules": told})
+    elif not plans:
+        click.echo("There are no schedules yet: `queries catalog apply` brings them in.")
+    else:
+        print_table(
+            ["SCHEDULE", "STATE", "NEXT", "QUERY", "VERSION", "OWNER"],
+            [
+                [plan.name, one["state"], _next(plan), one["query"], _version(one), one["owner"]]
+                for plan, one in zip(plans, told, strict=True)
+            ],
+        )
+
+
+@schedules.command()
+@click.argument("schedule")
+@workspace_option
+@json_option
+@pass_ready_settings
+def show(settings: Settings, schedule: str, workspace: str | None, as_json: bool) -> None:
+    """Show SCHEDULE: its rule, query, recipients, state."""
+    database = Database(settings.database_url)
+    with database.read() as connection:
+        place = workspace_named(connection, workspace)
+        plan = schedule_named(connection, place, schedule)
+    _tell(database, place, plan, as_json=as_json)
+
+
+@schedules.command()
+@click.argument("schedule")
+@workspace_option
+@click.option("--reason", default="By `queries schedules pause`.", help="Why, for others to read.")
+@json_option
+@pass_ready_settings
+def pause(
+    settings: Settings, schedule: str, workspace: str | None, reason: str, as_json: bool
+) -> None:
+    """Pause SCHEDULE until it is resumed; what was due already is still delivered."""
+    backends, place, plan = _asked(settings, schedule, workspace)
+    changed = schedule_changes.pause(backends, place.id, schedule_id=plan.id, reason=reason)
+    _tell(backends.database, place, changed, as_json=as_json)
+
+
+@schedules.command()
+@click.argument("schedule")
+@workspace_option
+@json_option
+@pass_ready_settings
+def resume(settings: Settings, schedule: str, workspace: str | None, as_json: bool) -> None:
+    """Let the paused SCHEDULE go on with its next slot after now, never with a past one."""
+    backends, place, plan = _asked(settings, schedule, workspace)
+    changed = schedule_changes.resume(backends, place.id, schedule_id=plan.id)
+    _tell(backends.database, place, changed, as_json=as_json)
+
+
+@schedules.command()
+@click.argument("schedule")
+@workspace_option
+@click.option("--version", type=click.IntRange(1), help="Of the query; default: its current one.")
+@set_option
+@click.option("--no-values", is_flag=True, help="Take away the values it has.")
+@json_option
+@pass_ready_settings
+def repin(
+    settings: Settings,
+    schedule: str,
+    workspace: str | None,
+    version: int | None,
+    values: dict[str, str],
+    no_values: bool,
+    as_json: bool,
+) -> None:
+    """Move SCHEDULE to another version of its query, if its owner can open that.
+
+    The values of --set take the place of all the values it has.
+    """
+    if values and no_values:
+        raise click.UsageError("Give --set or --no-values, not both.")
+    backends, place, plan = _asked(settings, schedule, workspace)
+    changed = schedule_changes.repin(
+        backends,
+        place.id,
+        schedule_id=plan.id,
+        version=version,
+        values=values if values or no_values else None,
+    )
+    _tell(backends.database, place, changed, as_json=as_json)
+
+
+def _asked(
+    settings: Settings, schedule: str, workspace: str | None
+) -> tuple[Backends, Workspace, Schedule]:
+    backends = open_backends(settings, os.environ, system_clock)
+    with backends.database.read() as connection:
+        place = workspace_named(connection, workspace)
+        return backends, place, schedule_named(connection, place, schedule)
+
+
+def _tell(database: Database, place: Workspace, plan: Schedule, *, as_json: bool) -> None:
+    with database.read() as connection:
+        told = _json(connection, place, plan)
+    if as_json:
+        print_json(told)
+        return
+    reason = f"{plan.pause_code}: {plan.pause_reason}" if plan.state == "paused" else None
+    print_pairs(
+        [
+            ("schedule", f"{place.name}/{plan.name}"),
+            ("title", plan.title),
+            ("state", plan.state),
+            ("reason", reason),
+            ("next", _next(plan)),
+            ("recurrence", f"{plan.cron}  {plan.time_zone}"),
+            ("query", f"{told['query']}, version {_version(told)}"),
+            ("values", ", ".join(f"{name}={value}" for name, value in told["values"].items())),
+            ("format", plan.format),
+            ("owner", told["owner"]),
+            ("recipients", ", ".join(told["recipients"])),
+            ("missed slots", plan.missed_slots),
+            ("late by at most", plan.lateness_limit and f"{plan.lateness_limit} s"),
+            ("if empty", "is skipped" if plan.skip_empty else "is delivered"),
+            ("failures in a row", plan.failure_streak or None),
+        ]
+    )
+
+
+def _json(connection: Connection, place: Workspace, plan: Schedule) -> dict[str, Any]:
+    source = sources.get(connection, place.id, plan.source_id)
+    owner = people.get(connection, place.id, plan.owner_id)
+    recipients = [
+        person.name
+        for person_id in schedules_store.recipients(connection, place.id, plan.id)
+        if (person := people.get(connection, place.id, person_id)) is not None
+    ]
+    return {
+        "workspace": place.name,
+        "schedule": plan.name,
+        "title": plan.title,
+        "state": plan.state,
+        "pause_code": plan.pause_code,
+        "pause_reason": plan.pause_reason,
+        "paused_at": plan.paused_at,
+        "next_slot": plan.next_slot,
+        "failure_streak": plan.failure_streak,
+        "cron": plan.cron,
+        "time_zone": plan.time_zone,
+        "query": source.name if source else None,
+        "version": plan.pinned_version,
+        "current_version": source.current_version if source else None,
+        "values": plan.runtime_values,
+        "format": plan.format,
+        "owner": owner.name if owner else None,
+        "recipients": recipients,
+        "skip_empty": plan.skip_empty,
+        "missed_slots": plan.missed_slots,
+        "lateness_limit": plan.lateness_limit,
+        "written_by": plan.written_by,
+    }
+
+
+def _next(plan: Schedule) -> str:
+    return local_text(plan.next_slot, zone_of(plan)) if plan.next_slot else ""
+
+
+def _version(told: dict[str, Any]) -> str:
+    newer = told["current_version"] != told["version"]
+    return f"{told['version']}" + (f" of {told['current_version']}" if newer else "")

@@ -1,0 +1,66 @@
+"""An export as the command tells it: for machines, and in lines for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queries_orchestration.cli.output import local_text, size_text
+from queries_orchestration.exports.download_link import ExportFile
+from queries_orchestration.model.time_zones import zone
+
+
+def export_json(workspace: str, file: ExportFile) -> dict[str, Any]:
+    """Return the JSON that tells an export of the workspace of that name."""
+    export = file.export
+    return {
+        "export": export.id,
+        "workspace": workspace,
+        "query": file.source.name,
+        "version": export.version,
+        "purpose": export.purpose,
+        "schedule": file.schedule.name if file.schedule else None,
+        "format": export.format,
+        "values": export.runtime_values,
+        "time_zone": export.time_zone,
+        "state": export.state,
+        "code": export.code,
+        "message": export.message,
+        "rows_done": export.rows_done,
+        "bytes_done": export.bytes_done,
+        "rows": export.rows,
+        "size": export.size,
+        "sha256": export.sha256,
+        "replaced_characters": export.replaced_characters,
+        "cut_cells": export.cut_cells,
+        "file_name": file.file_name,
+        "created_at": export.created_at,
+        "completed_at": export.completed_at,
+        "expires_at": export.expires_at,
+    }
+
+
+def export_pairs(workspace: str, file: ExportFile) -> list[tuple[str, object]]:
+    """Return what there is to say of an export, by name, for people."""
+    export, clocks = file.export, zone(file.export.time_zone)
+    reason = ": ".join(filter(None, (export.code, export.message)))
+    return [
+        ("export", export.id),
+        ("query", f"{workspace}/{file.source.name}, version {export.version}"),
+        ("schedule", file.schedule.name if file.schedule else None),
+        ("values", ", ".join(f"{name}={told}" for name, told in export.runtime_values.items())),
+        ("state", export.state),
+        ("reason", reason),
+        ("file", file.file_name),
+        ("size", result_text(file)),
+        ("requested", local_text(export.created_at, clocks)),
+        ("completed", export.completed_at and local_text(export.completed_at, clocks)),
+        ("expires", export.expires_at and local_text(export.expires_at, clocks)),
+    ]
+
+
+def result_text(file: ExportFile) -> str:
+    """Return rows and size, of the file or of what there is of it by now; nothing before that."""
+    export = file.export
+    rows = export.rows_done if export.rows is None else export.rows
+    size = export.bytes_done if export.size is None else export.size
+    return f"{rows:,} rows, {size_text(size)}" if rows or size else ""

@@ -1,0 +1,90 @@
+"""Words of the command line that several verbs take, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Instant(click.ParamType[datetime]):
+    """An ISO 8601 instant with offset."""
+
+    name = "instant"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        try:
+            instant = datetime.fromisoformat(str(value))
+            if instant.tzinfo is None:
+                self.fail(f"{value!r} needs an offset, as in 2027-01-04T08:00+01:00.", param, ctx)
+            return instant.astimezone(UTC)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is not an ISO 8601 instant.", param, ctx)
+
+
+def _values(
+    context: click.Context, parameter: click.Parameter, words: tuple[str, ...]
+) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"{word!r} is not NAME=VALUE.", context, parameter)
+        if name in values:
+            raise click.BadParameter(f"{name!r} is set twice.", context, parameter)
+        values[name] = value
+    return values
+
+
+def set_option(command: Command) -> Command:
+    """Give a verb ``--set NAME=VALUE``, for each runtime value of a query."""
+    return click.option(
+        "--set",
+        "values",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=_values,
+        help="A runtime value of the query; repeat it for each.",
+    )(command)
+
+
+def workspace_option(command: Command) -> Command:
+    """Give a verb ``--workspace``."""
+    return click.option("--workspace", metavar="NAME", help="Needed where there is more than one.")(
+        command
+    )
+
+
+def person_option(command: Command) -> Command:
+    """Give a verb ``--as PERSON``."""
+    return click.option(
+        "--as", "person", required=True, metavar="PERSON", help="The name of who asks."
+    )(command)
+
+
+def work_options(command: Command) -> Command:
+    """Give a verb the options of one that asks for work and follows it."""
+    for option in (
+        click.option(
+            "--wait",
+            type=click.FloatRange(0),
+            metavar="SECONDS",
+            help="Follow it for so long at most; default: to its end.",
+        ),
+        click.option("--no-wait", is_flag=True, help="Do not follow it: print its key and end."),
+        click.option("--work", is_flag=True, help="Work it here, so that no Dagster need run."),
+    ):
+        command = option(command)
+    return command
+
+
+def check_work_options(*, work: bool, no_wait: bool, wait: float | None) -> None:
+    """Refuse options that contradict each other."""
+    if no_wait and (work or wait is not None):
+        raise click.UsageError("--no-wait goes with neither --work nor --wait.")
