@@ -69,7 +69,7 @@ def open_source(url: str) -> Engine:
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()
-    except (ArgumentError, NoSuchModuleError):
+    except (ArgumentError, NoSuchModuleError, ValueError):
         raise InvalidSettings(f"The URL of the connection cannot be read. {wanted}") from None
     if backend == "sqlite" and parsed.database:
         parsed = parsed.set(

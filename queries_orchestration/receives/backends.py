@@ -70,7 +70,7 @@ def read_link_keys(settings: Settings) -> LinkKeys:
         return LinkKeys.parse(settings.link_keys)
     try:
         return LinkKeys.parse(settings.link_keys_file.read_text().strip())
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise InvalidSettings(
             "There are no keys to sign links. Set QUERIES_LINK_KEYS, or run `queries init`."
         ) from error

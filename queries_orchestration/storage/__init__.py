@@ -20,7 +20,12 @@ def open_storage(url: str, *, public_url: str, link_keys: LinkKeys) -> Storage:
     Raises:
         InvalidSettings: the URL names no storage that we know.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise InvalidSettings(
+            "QUERIES_STORAGE_URL cannot be read as a URL, use file:///path/to/folder"
+        ) from None
     if parts.scheme == "file":
         folder = Path(unquote(parts.path))
         if parts.netloc or parts.query or parts.fragment or not folder.is_absolute():

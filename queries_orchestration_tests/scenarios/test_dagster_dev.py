@@ -1,114 +1,206 @@
-"""`dagster dev`, started as a person would, delivers a due schedule with nobody touching it."""
+"""`dagster dev` with nobody touching it: schedules, run now, exports, Terminate, kill -9."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
-import socket
-import subprocess
-import sys
-import time
+import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
+import sqlalchemy as sa
 
-from queries_orchestration_tests.house import House, build_house
+from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.exports.admit import admit_export
+from queries_orchestration.orchestration.run_requests import nudge
+from queries_orchestration.receives.publish import publish
+from queries_orchestration.store import exports
+from queries_orchestration.store.exports import Export
+from queries_orchestration_tests.house import CATALOG, House, build_house
+from queries_orchestration_tests.scenarios.dagster_dev import DagsterDev, dagster_dev, free_port
 
-ROOT = Path(__file__).parents[2]
-PATIENCE = 180.0
+pytestmark = pytest.mark.xdist_group("dagster-dev")  # one `dagster dev` for all of them
 
-pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
+ENDLESS = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    " SELECT count(*) AS id FROM n WHERE i < 0"
+)
+SLOW_CATALOG = CATALOG.replace(
+    "queries:\n",
+    "  slow:\n"
+    "    title: Slow\n"
+    "    connection: shop\n"
+    "    relation: slow\n"
+    "    fields: {id: {type: integer, nullable: false}}\n"
+    "    key: [id]\n"
+    "    access: [{who: {everyone: true}, fields: all, rows: all}]\n"
+    "queries:\n"
+    "  slow: {title: Slow, dataset: slow, fields: [{field: id}]}\n",
+)
 
 
-def test_dagster_dev_delivers_a_due_schedule_by_itself(
-    tmp_path: Path, store_url: str, source_url: str
-) -> None:
+@pytest.fixture(scope="module")
+def dev(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[DagsterDev]:
+    """One `dagster dev` on a house whose weekly schedule has been due for a day."""
+    folder = tmp_path_factory.mktemp("dev")
+    shutil.copy(sqlite_template, folder / "store.db")
+    port = free_port()
     house = build_house(
-        tmp_path,
-        store_url,
-        source_url,
+        folder,
+        f"sqlite:///{folder / 'store.db'}",
+        f"sqlite:///{folder / 'source.db'}",
+        catalog=SLOW_CATALOG,
         rows=10,
         at=datetime.now(UTC) - timedelta(days=8),
         # A run waits for its process: longer than the second that other tests allow.
         settings={
-            "QUERIES_OFFER_LEASE": "120",
-            "QUERIES_HEARTBEAT_INTERVAL": "2",
-            "QUERIES_HEARTBEAT_SILENCE": "60",
+            "QUERIES_OFFER_LEASE": "60",
+            "QUERIES_HEARTBEAT_INTERVAL": "1",
+            "QUERIES_HEARTBEAT_SILENCE": "10",
+            "QUERIES_RETRY_DELAY": "1",
+            "QUERIES_DAGSTER_URL": f"http://127.0.0.1:{port}",
         },
     )
-    dagster_home = tmp_path / "dagster"
-    dagster_home.mkdir()
-    shutil.copy(ROOT / "dagster.yaml", dagster_home)
+    _replace_slow(house, ENDLESS)
+    house.clock.at = datetime.now(UTC)
+    with dagster_dev(house, port) as running:
+        yield running
 
-    with _dagster_dev(house, dagster_home):
-        _wait_for_delivery(house)
-        time.sleep(2)  # The run ends after the settlement.
 
-    delivered = [one for one in house.history() if one.outcome == "delivered"]
-    assert len(delivered) == 1
+def test_dagster_dev_delivers_a_due_schedule_by_itself(dev: DagsterDev) -> None:
+    house = dev.house
+    (delivered,) = dev.wait_for(
+        lambda: [one for one in house.history() if one.outcome == "delivered"]
+    )
+    (run,) = dev.runs_of("queries/occurrence", delivered.key)
+    dev.wait_for(lambda: dev.runs_of("queries/occurrence", delivered.key)[0].is_finished)
+
     assert house.addressees() == ["bob@example.org", "cyd@example.org"]
-    with dg.DagsterInstance.from_config(str(dagster_home)) as instance:
-        (run,) = instance.get_runs()
-    assert run.status == dg.DagsterRunStatus.SUCCESS
     assert run.job_name == "deliver_occurrence"
-    assert run.tags["queries/occurrence"] == delivered[0].key
     assert run.tags["queries/workspace"] == house.workspace_id
     assert run.tags["queries/schedule"] == house.schedule().id
+    (ended,) = dev.runs_of("queries/occurrence", delivered.key)
+    assert ended.status == dg.DagsterRunStatus.SUCCESS
 
 
-def _wait_for_delivery(house: House) -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if any(one.outcome == "delivered" for one in house.history()):
-            return
-        time.sleep(0.5)
-    raise AssertionError("nothing was delivered in time")
+def test_a_run_now_request_is_delivered_by_the_sensor(dev: DagsterDev) -> None:
+    house = dev.house
+    key = run_now(
+        house.backends,
+        house.workspace_id,
+        schedule_id=house.schedule().id,
+        person_id=house.person("ada"),
+    )
 
+    dev.wait_for(lambda: house.occurrence(key).outcome)
 
-@contextmanager
-def _dagster_dev(house: House, dagster_home: Path) -> Iterator[None]:
-    log = house.folder / "dagster-dev.log"
-    environment = {
-        **house.environment,
-        "DAGSTER_HOME": str(dagster_home),
-        "HOME": os.environ.get("HOME", str(house.folder)),
+    assert house.occurrence(key).outcome == "delivered"
+    assert {name: row.state for name, row in house.deliveries(key).items()} == {
+        "bob": "sent",
+        "cyd": "sent",
+        "dan": "skipped",
     }
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(
-            [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-p", _free_port()],
-            cwd=ROOT,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        ) as process,
-    ):
-        try:
-            yield
-        except AssertionError as error:
-            raise AssertionError(f"{error}\n{log.read_text()[-4_000:]}") from error
-        finally:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(30)
-            finally:
-                _end_what_is_left(process.pid)
 
 
-def _end_what_is_left(group: int) -> None:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+def test_an_export_is_launched_by_the_nudge_and_its_file_made(dev: DagsterDev) -> None:
+    house = dev.house
+    export_id = _admit(house, "all-orders")
+
+    assert publish(house.backends, house.workspace_id, export_id, nudge(house.backends.settings))
+
+    dev.wait_for(lambda: _export(house, export_id).state == "ready")
+    assert _export(house, export_id).rows == 10
+    (run,) = dev.runs_of("queries/export", export_id)
+    assert "dagster/sensor_name" not in run.tags
 
 
-def _free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
+def test_terminating_a_running_export_in_dagster_cancels_it(dev: DagsterDev) -> None:
+    house = dev.house
+    export_id = _admit(house, "slow")
+    dev.wait_for(lambda: _export(house, export_id).state == "running")
+    (run,) = dev.runs_of("queries/export", export_id)
+
+    _terminate(dev, run.run_id)
+
+    dev.wait_for(lambda: _export(house, export_id).state == "cancelled")
+    dev.wait_for(lambda: dev.runs_of("queries/export", export_id)[0].is_finished)
+    assert [one.run_id for one in dev.runs_of("queries/export", export_id)] == [run.run_id]
+    assert house.claim(export_id).state == "done"
+
+
+def test_a_worker_killed_in_an_export_is_followed_by_another_run(dev: DagsterDev) -> None:
+    house = dev.house
+    export_id = _admit(house, "slow")
+    dev.wait_for(lambda: _export(house, export_id).state == "running")
+    (killed,) = dev.runs_of("queries/export", export_id)
+    os.kill(_process_of(dev, killed), signal.SIGKILL)
+    _replace_slow(house, "SELECT 7 AS id")
+
+    dev.wait_for(lambda: _export(house, export_id).state == "ready")
+
+    assert _export(house, export_id).rows == 1
+    assert house.claim(export_id).receive_number == 2
+    dev.wait_for(lambda: _status(dev, killed) == dg.DagsterRunStatus.FAILURE)
+
+
+def _admit(house: House, query: str) -> str:
+    return admit_export(
+        house.backends,
+        house.workspace_id,
+        person_id=house.person("ada"),
+        source_name=query,
+        file_format="csv",
+        given_values={},
+    )
+
+
+def _export(house: House, export_id: str) -> Export:
+    with house.backends.database.read() as connection:
+        found = exports.get(connection, house.workspace_id, export_id)
+    assert found is not None
+    return found
+
+
+def _replace_slow(house: House, statement: str) -> None:
+    engine = sa.create_engine(house.environment["SHOP_URL"])
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP VIEW IF EXISTS slow"))
+        connection.execute(sa.text(f"CREATE VIEW slow AS {statement}"))
+    engine.dispose()
+
+
+def _terminate(dev: DagsterDev, run_id: str) -> None:
+    """Press Terminate, as the UI does."""
+    query = "mutation T($id: String!) { terminateRun(runId: $id) { __typename } }"
+    body = json.dumps({"query": query, "variables": {"id": run_id}}).encode()
+    request = urllib.request.Request(
+        f"{dev.url}/graphql", data=body, headers={"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=30) as response:
+        assert json.load(response)["data"]["terminateRun"]["__typename"] == "TerminateRunSuccess"
+
+
+def _process_of(dev: DagsterDev, run: dg.DagsterRun) -> int:
+    """The process that executes a run, as its events tell."""
+
+    def told() -> list[int]:
+        return [
+            int(str(entry.value))
+            for record in dev.instance.get_records_for_run(run.run_id).records
+            if (event := record.event_log_entry.dagster_event) and event.is_engine_event
+            for name, entry in event.engine_event_data.metadata.items()
+            if name == "pid"
+        ]
+
+    return dev.wait_for(told)[0]
+
+
+def _status(dev: DagsterDev, run: dg.DagsterRun) -> dg.DagsterRunStatus:
+    found = dev.instance.get_run_by_id(run.run_id)
+    assert found is not None
+    return found.status
