@@ -1,18 +1,55 @@
-"""The due scan reads one range of its index, however many schedules there are."""
+"""What every pass asks for is one range of an index, however much history there is."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
+from sqlalchemy import Connection
 
 from queries_orchestration.store import cross_workspace
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.tables import schedules
-from queries_orchestration_tests.store.valid_rows import SLOT, set_up, valid_rows
+from queries_orchestration.store.tables import claims, exports, occurrences, schedules
+from queries_orchestration_tests.store.valid_rows import SLOT, insert_waiting, set_up, valid_rows
 
 MINUTE = timedelta(minutes=1)
+HISTORY = 3_000
+
+
+def plans(database: Database, ask: Callable[[Connection], object], *read: sa.Table) -> list[str]:
+    """Let ``ask`` ask; returns the plan of each of its statements that reads all of the tables."""
+    asked: list[tuple[str, Any]] = []
+    with database.transaction() as connection:
+        for table in read:
+            connection.exec_driver_sql(f"ANALYZE {table.name}")
+
+        def note(*given: Any) -> None:
+            asked.append((given[2], given[3]))
+
+        sa.event.listen(connection, "before_cursor_execute", note)
+        ask(connection)
+        sa.event.remove(connection, "before_cursor_execute", note)
+        word = "EXPLAIN QUERY PLAN" if database.is_sqlite else "EXPLAIN"
+        return [
+            "\n".join(
+                str(row[-1]) for row in connection.exec_driver_sql(f"{word} {statement}", values)
+            )
+            for statement, values in asked
+            if statement.startswith("SELECT")
+            and all(f" {table.name}" in statement for table in read)
+        ]
+
+
+def uses(plan: str, index: str, table: str) -> bool:
+    """Whether a plan reads ``table`` by ``index`` and never as a whole."""
+    whole = (f"SCAN {table}\n", f"Seq Scan on {table}")
+    # SQLite also calls the reading of a whole index a scan; it searches a range.
+    by_index = f"SEARCH {table} USING INDEX {index}" in plan or f"{index} on {table}" in plan
+    by_bitmap = f"Bitmap Index Scan on {index}" in plan
+    return (by_index or by_bitmap) and not any(text in f"{plan}\n" for text in whole)
 
 
 def insert_schedules(database: Database, rows: list[dict[str, Any]]) -> None:
@@ -65,20 +102,123 @@ def test_the_due_scan_uses_its_index(database: Database) -> None:
             for number in range(3_000)
         ],
     )
-    asked: list[tuple[str, Any]] = []
-    with database.transaction() as connection:
-        connection.exec_driver_sql("ANALYZE schedules")
-        sa.event.listen(
-            connection, "before_cursor_execute", lambda *given: asked.append((given[2], given[3]))
-        )
-        found = cross_workspace.due_schedules(connection, SLOT, limit=50)
-        (statement, values), *others = asked
-        word = "EXPLAIN QUERY PLAN" if database.is_sqlite else "EXPLAIN"
-        rows = connection.exec_driver_sql(f"{word} {statement}", values).all()
-    plan = "\n".join(str(row[-1]) for row in rows)
+    assert len(due(database)) == 10
 
-    assert others == []
-    assert len(found) == 10
+    (plan,) = plans(
+        database,
+        lambda connection: cross_workspace.due_schedules(connection, SLOT, limit=50),
+        schedules,
+    )
+
     assert "USING INDEX ix_schedules_due" in plan or "using ix_schedules_due" in plan, plan
     for whole in ("SCAN schedules", "Seq Scan", "Sort", "TEMP B-TREE"):
         assert whole not in plan, plan
+
+
+@pytest.fixture
+def history(database: Database) -> Database:
+    """A store in which thousands of slots are delivered and their files are gone."""
+    rows = valid_rows("acme")
+    with database.transaction() as connection:
+        set_up(connection, "acme")
+        settled = rows["occurrences"] | {
+            "export_id": None,
+            "outcome": "delivered",
+            "settled_at": SLOT,
+        }
+        done = rows["claims"] | {"state": "done", "receive_number": 1, "offer_number": 1}
+        removed = rows["exports"] | {
+            "state": "expired",
+            "size": 10,
+            "rows": 1,
+            "sha256": "0" * 64,
+            "completed_at": SLOT,
+            "expires_at": SLOT - MINUTE,
+            "removed_at": SLOT,
+        }
+        numbers = range(HISTORY)
+        connection.execute(
+            sa.insert(occurrences),
+            [
+                settled | {"key": f"old-{number}", "slot": SLOT - number * MINUTE}
+                for number in numbers
+            ],
+        )
+        connection.execute(
+            sa.insert(claims), [done | {"key": f"old-{number}"} for number in numbers]
+        )
+        connection.execute(
+            sa.insert(exports),
+            [
+                removed | {"id": f"old-{number}", "storage_key": f"old-{number}"}
+                for number in numbers
+            ],
+        )
+    return database
+
+
+def test_looking_for_what_may_be_offered_reads_what_is_not_done(history: Database) -> None:
+    with history.transaction() as connection:
+        keys = insert_waiting(connection, "acme", 12)
+        insert_waiting(connection, "acme", 12, lane="export")
+    offered: list[str] = []
+
+    def offer(connection: Connection) -> None:
+        made = cross_workspace.offer_waiting(connection, "delivery", live_limit=16, lease=60)
+        offered.extend(one.key for one in made)
+
+    counting, choosing = plans(history, offer, claims)
+
+    assert offered == keys
+    assert uses(counting, "ix_claims_unfinished", "claims"), counting
+    assert uses(choosing, "ix_claims_unfinished", "claims"), choosing
+
+
+def test_looking_for_live_offers_silence_and_what_waits_reads_what_is_not_done(
+    history: Database,
+) -> None:
+    with history.transaction() as connection:
+        insert_waiting(connection, "acme", 12)
+        cross_workspace.offer_waiting(connection, "delivery", live_limit=9, lease=60)
+
+    def look(connection: Connection) -> None:
+        assert len(cross_workspace.live_offers(connection, "delivery", limit=100)) == 9
+        assert cross_workspace.silent_receives(connection, silence=60, limit=10) == []
+        assert len(cross_workspace.unfinished(connection, silence=60)) == 12
+
+    found = plans(history, look, claims)
+
+    assert len(found) == 3
+    for plan in found:
+        assert "ix_claims_unfinished" in plan, plan
+        assert "Seq Scan on claims" not in plan, plan
+
+
+def test_looking_for_files_to_expire_reads_what_is_kept(history: Database) -> None:
+    row = valid_rows("acme")["exports"] | {
+        "state": "ready",
+        "size": 10,
+        "rows": 1,
+        "sha256": "0" * 64,
+        "completed_at": SLOT,
+    }
+    with history.transaction() as connection:
+        connection.execute(
+            sa.insert(exports),
+            [
+                row | {"id": f"{number:02}", "storage_key": str(number), "expires_at": SLOT + at}
+                for number, at in enumerate([MINUTE, timedelta(0), -MINUTE, -2 * MINUTE])
+            ],
+        )
+    found: list[str] = []
+
+    def look(connection: Connection) -> None:
+        due = cross_workspace.files_to_expire(connection, SLOT, limit=50)
+        found.extend(export.id for export in due)
+
+    (plan,) = plans(history, look, exports)
+
+    assert found == ["03", "02", "01"]
+    assert uses(plan, "ix_exports_kept", "exports"), plan
+    for sorting in ("Sort", "TEMP B-TREE"):
+        assert sorting not in plan, plan
