@@ -11,7 +11,7 @@ import click
 from queries_orchestration.cli.asker import person_named, workspace_named
 from queries_orchestration.cli.exports import fetch
 from queries_orchestration.cli.follow import Followed, follow, publish_now
-from queries_orchestration.cli.output import json_option, print_json, tell_failure
+from queries_orchestration.cli.output import end_failed, json_option, print_json
 from queries_orchestration.cli.save_file import STANDARD_OUTPUT, check_place
 from queries_orchestration.cli.told_export import export_json
 from queries_orchestration.cli.verb import pass_ready_settings
@@ -118,12 +118,6 @@ def export(
     if out is None:
         print_json(told) if as_json else click.echo(export_id)
     elif file.export.state != "ready":
-        tell_failure(
-            file.export.code or file.export.state,
-            file.export.message or f"The export is {file.export.state}.",
-            as_json=as_json,
-            **told,
-        )
-        raise click.exceptions.Exit(1)
+        end_failed(told, as_json=as_json)
     else:
         fetch(backends, place, asker, export_id, out, force=force, as_json=as_json)

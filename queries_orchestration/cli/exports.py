@@ -14,10 +14,9 @@ from queries_orchestration.cli.output import (
     print_json,
     print_pairs,
     print_table,
-    size_text,
 )
 from queries_orchestration.cli.save_file import STANDARD_OUTPUT, NotSaved, check_place, save
-from queries_orchestration.cli.told_export import export_json, export_pairs, result_text
+from queries_orchestration.cli.told_export import export_json, export_pairs, size_of
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import person_option, workspace_option
 from queries_orchestration.exports.cancel import cancel_export
@@ -70,7 +69,7 @@ def list_(
                     file.export.format,
                     local_text(file.export.created_at, zone(file.export.time_zone)),
                     file.export.state,
-                    result_text(file),
+                    size_of(file),
                 ]
                 for file in files
             ],
@@ -174,11 +173,11 @@ def fetch(
                 f"{error.message} The export is ready: `queries exports download {export_id}"
                 f" --workspace {place.name} --as {asker.name} --out FILE` fetches it."
             ) from error
+    file = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)
     if as_json:
-        file = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)
         print_json({**export_json(place.name, file), "out": str(out)})
     else:
-        click.echo(f"{out}: {size_text(found.size)}, {found.file_name}", err=out == STANDARD_OUTPUT)
+        click.echo(f"{out}: {size_of(file)}", err=out == STANDARD_OUTPUT)
 
 
 def _asked(

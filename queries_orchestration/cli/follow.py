@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from queries_orchestration.cli.lane_process import Worker
-from queries_orchestration.cli.output import local_text, size_text
+from queries_orchestration.cli.output import local_text, rows_and_size
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.publish import publish
@@ -56,7 +56,7 @@ class _Look:
 
     @property
     def progress(self) -> str:
-        return f"{self.rows:,} rows, {size_text(self.size)}" if self.rows or self.size else ""
+        return rows_and_size(self.rows, self.size)
 
 
 def publish_now(backends: Backends, work: Followed) -> None:

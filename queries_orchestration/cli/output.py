@@ -6,7 +6,7 @@ import json
 import textwrap
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
@@ -36,6 +36,21 @@ def tell_failure(code: str, message: str, *, as_json: bool, **more: object) -> N
         print_json({"code": code, "message": message, **more})
     else:
         click.echo(f"{code}: {message}", err=True)
+
+
+def end_failed(told: dict[str, Any], *, as_json: bool) -> NoReturn:
+    """Tell that the work itself did not come to a good end, and end with 1.
+
+    Args:
+        told: the JSON of an occurrence or an export.
+    """
+    ended = told.get("outcome") or told["state"]
+    code, message = told["code"] or ended, told["message"] or f"It ended as {ended}."
+    if as_json:
+        print_json(told | {"code": code, "message": message})
+    else:
+        tell_failure(code, message, as_json=False)
+    raise click.exceptions.Exit(1)
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
@@ -70,8 +85,13 @@ def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
         click.echo(f"{name:<{width}}  {value}")
 
 
-def size_text(size: int) -> str:
-    """Return a number of bytes for people."""
+def rows_and_size(rows: int, size: int) -> str:
+    """Return what there is of a file, rows and bytes, for people; nothing if there is nothing."""
+    told = [f"{rows:,} rows"] if rows or size else []
+    return ", ".join(told + ([_size_text(size)] if size else []))
+
+
+def _size_text(size: int) -> str:
     for unit, bytes_of_unit in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if size >= bytes_of_unit:
             return f"{size / bytes_of_unit:.1f} {unit}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import click
 
 from queries_orchestration.cli.asker import person_named, schedule_named, workspace_named
 from queries_orchestration.cli.follow import Followed, follow, publish_now
-from queries_orchestration.cli.output import json_option, print_json, print_wrapped, tell_failure
+from queries_orchestration.cli.output import end_failed, json_option, print_json, print_wrapped
 from queries_orchestration.cli.told_occurrence import occurrence_json, result_text
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import (
@@ -100,20 +101,19 @@ def run_now(
         if occurrence is None:
             raise NotFound(f"The occurrence {key} is gone.")
         told = occurrence_json(connection, backends, place, plan, occurrence)
-    failed = occurrence.outcome in ("failed", "cancelled")
+    if occurrence.outcome in ("failed", "cancelled"):
+        if not as_json:
+            _print(told)
+        end_failed(told, as_json=as_json)
     if as_json:
         print_json(told)
     elif no_wait:
         click.echo(key)
     else:
-        click.echo(f"{place.name}/{plan.name}  {occurrence.outcome}  {key}")
-        if result := result_text(told):
-            print_wrapped(result, indent=2)
-    if failed:
-        if not as_json:
-            tell_failure(
-                occurrence.code or str(occurrence.outcome),
-                occurrence.message or "It was not delivered.",
-                as_json=False,
-            )
-        raise click.exceptions.Exit(1)
+        _print(told)
+
+
+def _print(told: dict[str, Any]) -> None:
+    click.echo(f"{told['workspace']}/{told['schedule']}  {told['outcome']}  {told['occurrence']}")
+    if result := result_text(told):
+        print_wrapped(result, indent=2)

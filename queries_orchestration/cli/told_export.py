@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from queries_orchestration.cli.output import local_text, size_text
+from queries_orchestration.cli.output import local_text, rows_and_size
 from queries_orchestration.exports.download_link import ExportFile
 from queries_orchestration.model.time_zones import zone
 
@@ -51,16 +51,17 @@ def export_pairs(workspace: str, file: ExportFile) -> list[tuple[str, object]]:
         ("state", export.state),
         ("reason", reason),
         ("file", file.file_name),
-        ("size", result_text(file)),
+        ("size", size_of(file)),
         ("requested", local_text(export.created_at, clocks)),
         ("completed", export.completed_at and local_text(export.completed_at, clocks)),
         ("expires", export.expires_at and local_text(export.expires_at, clocks)),
     ]
 
 
-def result_text(file: ExportFile) -> str:
-    """Return rows and size, of the file or of what there is of it by now; nothing before that."""
+def size_of(file: ExportFile) -> str:
+    """Return rows and size, of the file or of what there is of it by now."""
     export = file.export
-    rows = export.rows_done if export.rows is None else export.rows
-    size = export.bytes_done if export.size is None else export.size
-    return f"{rows:,} rows, {size_text(size)}" if rows or size else ""
+    return rows_and_size(
+        export.rows_done if export.rows is None else export.rows,
+        export.bytes_done if export.size is None else export.size,
+    )
