@@ -209,9 +209,9 @@ def _sqlite_url(file: Path) -> str:
 
 def _check(settings: Settings) -> None:
     _check_database_url(settings.database_url)
-    _check_public_url(settings.public_url)
-    if settings.dagster_url and urlsplit(settings.dagster_url).scheme not in ("http", "https"):
-        raise InvalidSettings("QUERIES_DAGSTER_URL must begin with http:// or https:// .")
+    _check_web_url("QUERIES_PUBLIC_URL", settings.public_url, "cannot lead recipients to links")
+    if settings.dagster_url:
+        _check_web_url("QUERIES_DAGSTER_URL", settings.dagster_url, "cannot lead to Dagster")
     for item in fields(settings):
         value = getattr(settings, item.name)
         # Written so that `nan`, which is neither smaller nor larger, is refused too.
@@ -248,12 +248,15 @@ def _check_database_url(url: str) -> None:
         )
 
 
-def _check_public_url(url: str) -> None:
-    wanted = "Write it as https://host, with a port or a path where there is one."
+def _check_web_url(variable: str, url: str, trouble: str) -> None:
+    # The value is not shown: it may hold a password.
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         usable = False
     if not usable or parts.query or parts.fragment or "@" in parts.netloc:
-        raise InvalidSettings(f"QUERIES_PUBLIC_URL cannot lead recipients to links. {wanted}")
+        raise InvalidSettings(
+            f"{variable} {trouble}. Write it as https://host, with a port or a path where there"
+            " is one."
+        )

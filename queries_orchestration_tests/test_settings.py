@@ -65,12 +65,15 @@ def test_without_any_variable_everything_lies_in_the_home_below_the_current_fold
         public_url="http://localhost:8080",
         link_keys="",
         from_address="Queries <queries@localhost>",
+        dagster_url="",
+        dagster_ui_runs=True,
         demo=False,
         offer_lease=300,
         heartbeat_interval=20,
         heartbeat_silence=120,
         retry_delay=60,
         delivery_deadline=900,
+        export_deadline=21_600,
         dispatch_budget=40,
         part_bytes=8_388_608,
     )
@@ -92,23 +95,30 @@ def test_every_variable_reaches_its_setting(tmp_path: Path) -> None:
         "public_url": "https://queries.example.org:8443/root",
         "link_keys": f"a:{'k' * 40}",
         "from_address": "reports@example.org",
+        "dagster_url": "http://dagster.example.org:3000/prefix",
+        "dagster_ui_runs": False,
         "demo": True,
         "offer_lease": 1.5,
         "heartbeat_interval": 2.0,
         "heartbeat_silence": 3.0,
         "retry_delay": 4.0,
         "delivery_deadline": 5.0,
+        "export_deadline": 6.0,
         "dispatch_budget": float(LONGEST_SECONDS),
         "part_bytes": 5 * 1024 * 1024,
     }
     environment = {
-        item.metadata["variable"]: "1" if item.name == "demo" else f" {given_values[item.name]} "
+        item.metadata["variable"]: f" {_as_typed(given_values[item.name])} "
         for item in fields(Settings)
     }
 
     settings = load_settings(environment | {"DAGSTER_HOME": "/dagster", "SHOP_URL": "anything"})
 
     assert {item.name: getattr(settings, item.name) for item in fields(Settings)} == given_values
+
+
+def _as_typed(value: object) -> object:
+    return int(value) if isinstance(value, bool) else value
 
 
 @pytest.mark.parametrize("name", ["a b", "100%20", "50%", "what?", "a#b", "grün", "a+b", "a&b=c"])
@@ -152,10 +162,17 @@ def test_parts_are_as_large_as_object_stores_want_them_and_tests_may_make_smalle
     assert replace(load_settings({}), part_bytes=16).part_bytes == 16
 
 
+@pytest.mark.parametrize("variable", ["QUERIES_DEMO", "QUERIES_DAGSTER_UI_RUNS"])
 @pytest.mark.parametrize("text", ["true", "yes", "2", "01"])
-def test_demo_mode_is_nought_or_one(text: str) -> None:
-    assert _refusal({"QUERIES_DEMO": text}) == "QUERIES_DEMO must be 0 or 1."
-    assert not load_settings({"QUERIES_DEMO": "0"}).demo
+def test_a_switch_is_nought_or_one(variable: str, text: str) -> None:
+    assert _refusal({variable: text}) == f"{variable} must be 0 or 1."
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_a_switch_can_be_set_both_ways(on: bool) -> None:
+    text = "1" if on else "0"
+    settings = load_settings({"QUERIES_DEMO": text, "QUERIES_DAGSTER_UI_RUNS": text})
+    assert (settings.demo, settings.dagster_ui_runs) == (on, on)
 
 
 @pytest.mark.parametrize("silence", ["20", "19.9"])
@@ -190,6 +207,13 @@ def test_a_database_that_cannot_be_used_is_refused_without_showing_its_url(url: 
 
 
 @pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("QUERIES_PUBLIC_URL", "cannot lead recipients to links"),
+        ("QUERIES_DAGSTER_URL", "cannot lead to Dagster"),
+    ],
+)
+@pytest.mark.parametrize(
     "url",
     [
         "queries.example.org",
@@ -204,16 +228,17 @@ def test_a_database_that_cannot_be_used_is_refused_without_showing_its_url(url: 
         f"https://ann:{PASSWORD}@queries.example.org",
     ],
 )
-def test_a_public_url_that_cannot_lead_to_links_is_refused(url: str) -> None:
-    message = _refusal({"QUERIES_PUBLIC_URL": url})
+def test_a_web_address_that_leads_nowhere_is_refused(variable: str, said: str, url: str) -> None:
+    message = _refusal({variable: url})
 
-    assert message.startswith("QUERIES_PUBLIC_URL cannot lead recipients to links.")
+    assert message.startswith(f"{variable} {said}. Write it as https://host")
     assert PASSWORD not in message
 
 
 @pytest.mark.parametrize("url", ["https://q.example.org/", "http://10.0.0.1:81", "https://[::1]:8"])
-def test_a_public_url_may_have_a_port_and_a_path(url: str) -> None:
-    assert load_settings({"QUERIES_PUBLIC_URL": url}).public_url == url
+def test_a_web_address_may_have_a_port_and_a_path(url: str) -> None:
+    settings = load_settings({"QUERIES_PUBLIC_URL": url, "QUERIES_DAGSTER_URL": url})
+    assert (settings.public_url, settings.dagster_url) == (url, url)
 
 
 @pytest.mark.parametrize(

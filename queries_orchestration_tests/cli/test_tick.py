@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -27,6 +28,7 @@ def test_it_admits_what_is_due_and_names_what_waits(house: House, call: Call) ->
         "missed": 1,
         "recovered": 0,
         "worked": [],
+        "exports": [],
         "waiting": [
             {
                 "occurrence": waiting.key,
@@ -127,7 +129,9 @@ def test_a_second_pass_ends_at_once_and_says_who_holds_the_first(house: House, c
 
 def test_what_waits_is_named_with_why_and_until(small_house: House, call: Call) -> None:
     environment = {**small_house.environment, "QUERIES_HEARTBEAT_SILENCE": "600"}
-    (offer,) = small_house.dispatch(MONDAY).offers
+    patient = replace(small_house.backends.settings, offer_lease=600)
+    backends = replace(small_house.backends, settings=patient)
+    (offer,) = small_house.with_backends(backends).dispatch(MONDAY).offers
 
     (offered,) = call(environment, "tick", "--json").json()["waiting"]
     with small_house.backends.database.transaction() as connection:
@@ -149,7 +153,7 @@ def test_what_waits_is_named_with_why_and_until(small_house: House, call: Call) 
     assert running["why"] == "its worker, or the worker's heartbeat to fall silent"
     assert again["why"] == "its next receive"
     now = system_clock()
-    for one, seconds in ((offered, 1), (running, 600), (again, 60)):
+    for one, seconds in ((offered, 600), (running, 600), (again, 60)):
         left = datetime.fromisoformat(one["until"]) - now
         assert timedelta(seconds=seconds - 10) < left <= timedelta(seconds=seconds)
     # Nothing may start now, so no lane was started either.

@@ -95,7 +95,7 @@ def test_it_delivers_what_may_be_delivered_and_leaves_no_secret_in_any_log(
         "why": "its next receive",
     }
     worked = sorted(answer.pop("worked"), key=lambda one: str(one["schedule"]))
-    assert answer == {"at": slot, "admitted": 2, "missed": 0, "recovered": 0}
+    assert answer == {"at": slot, "admitted": 2, "missed": 0, "recovered": 0, "exports": []}
     assert worked == [
         _worked(keys, "away", state="waiting", outcome=None),
         _worked(keys, "weekly", state="settled", outcome="delivered"),
@@ -192,8 +192,9 @@ def test_killed_in_the_middle_of_a_file_it_is_found_again_and_delivered_once(
     time.sleep(max(0.0, (silent_at - system_clock()).total_seconds()) + 0.1)
 
     # Two at once, the second while the first works.
+    known = _passes_ended(place)
     first = place.start("tick", "--at", slot, "--work", "--json")
-    time.sleep(0.6)
+    _wait_for_another_pass(place, known)
     second = place.start("tick", "--at", slot, "--work", "--json")
     answers = [answer_of(first).json(), answer_of(second).json()]
 
@@ -221,6 +222,19 @@ def _wait_for_upload(place: Place, command: subprocess.Popen[str]) -> None:
                 return
             time.sleep(0.05)
     pytest.fail(f"no file was begun: {command.communicate()}")
+
+
+def _passes_ended(place: Place) -> list[tuple[str]]:
+    with closing(sqlite3.connect(place.home / "queries.db")) as store:
+        return store.execute("SELECT pass_ended_at FROM dispatcher_heartbeats").fetchall()
+
+
+def _wait_for_another_pass(place: Place, known: list[tuple[str]]) -> None:
+    """Wait until a pass has ended that is not ``known``: what it recovered is worked now."""
+    end = time.monotonic() + PATIENCE
+    while _passes_ended(place) in (known, [(None,)]):
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def _children(pid: int) -> list[int]:
