@@ -31,7 +31,7 @@ def run_lane_process(settings: Settings, lane: str) -> Iterator[str]:
     """
     log = _log_of(settings, lane)
     with (
-        log.open("ab") as log_file,
+        _opened(log) as log_file,
         _start(settings, lane, log_file, stdout=subprocess.PIPE) as child,
     ):
         for line in child.stdout or ():
@@ -65,7 +65,7 @@ class Worker:
             _check_ended_well(self._child, self._lane, log)
             self._child = None
         if may_start:
-            with log.open("ab") as log_file:
+            with _opened(log) as log_file:
                 self._child = _start(
                     self._settings, self._lane, log_file, self._key, stdout=subprocess.DEVNULL
                 )
@@ -92,6 +92,12 @@ def _start(
 
 def _log_of(settings: Settings, lane: str) -> Path:
     return settings.home / f"{lane}.log"
+
+
+def _opened(log: Path) -> IO[bytes]:
+    # Where the database and the files are elsewhere, nobody may have needed the home yet.
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return log.open("ab")
 
 
 def _check_ended_well(child: subprocess.Popen[str], lane: str, log: Path) -> None:

@@ -87,7 +87,7 @@ def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
 
 def rows_and_size(rows: int, size: int) -> str:
     """Return what there is of a file, rows and bytes, for people; nothing if there is nothing."""
-    told = [f"{rows:,} rows"] if rows or size else []
+    told = [f"{rows:,} row{'s' * (rows != 1)}"] if rows or size else []
     return ", ".join(told + ([_size_text(size)] if size else []))
 
 
