@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import deliveries, exports, people
+from queries_orchestration.store import claims, deliveries, exports, people
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
@@ -34,6 +34,7 @@ def occurrence_json(
         "message": occurrence.message,
         "actor": actor.name if actor else None,
         "receives": occurrence.receive_number,
+        "attempts": _attempts(connection, occurrence),
         "source_changed": occurrence.source_changed,
         "settled_at": occurrence.settled_at,
         "file": _file(connection, backends, occurrence),
@@ -57,6 +58,19 @@ def _file(
         "location": backends.storage.location(export.storage_key),
         "expires_at": export.expires_at,
     }
+
+
+def _attempts(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
+    return [
+        {
+            "receive": attempt.number,
+            "run": attempt.run_id,
+            "started_at": attempt.started_at,
+            "ended_at": attempt.ended_at,
+            "code": attempt.code,
+        }
+        for attempt in claims.attempts(connection, occurrence.workspace_id, occurrence.key)
+    ]
 
 
 def _deliveries(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
@@ -92,5 +106,7 @@ def result_text(told: dict[str, Any]) -> str:
 
 
 def reason_text(told: dict[str, Any]) -> str:
-    """Return why it ended so, if there is something to say."""
-    return ": ".join(filter(None, (told["code"], told["message"])))
+    """Return why it ended so, or why its last receive did, if there is something to say."""
+    ended = ": ".join(filter(None, (told["code"], told["message"])))
+    last = told["attempts"][-1]["code"] if told["attempts"] and not told["outcome"] else None
+    return ended or (f"receive {told['receives']} ended with {last}" if last else "")

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.store import database
-from queries_orchestration.store.rows import one_or_none, select_records
+from queries_orchestration.store.rows import every, one_or_none, select_records
 from queries_orchestration.store.tables import claims, offers, receives
 
 _LOST: Final = "Another worker has taken this work over, or it was settled."
@@ -51,6 +51,28 @@ def get(connection: Connection, workspace_id: str, key: str) -> Claim | None:
     """Return the claim on a piece of work of the workspace."""
     return one_or_none(
         connection, Claim, select_records(Claim, claims).where(_is(workspace_id, key))
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One receive as history tells it; ``code`` says why it ended without settling."""
+
+    number: int
+    run_id: str
+    started_at: datetime
+    ended_at: datetime | None
+    code: str | None
+
+
+def attempts(connection: Connection, workspace_id: str, key: str) -> list[Attempt]:
+    """Return the receives of a piece of work, in order."""
+    return every(
+        connection,
+        Attempt,
+        select_records(Attempt, receives)
+        .where(receives.c.workspace_id == workspace_id, receives.c.key == key)
+        .order_by(receives.c.number),
     )
 
 

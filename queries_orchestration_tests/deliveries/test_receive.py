@@ -307,3 +307,21 @@ def _unreachable(source_url: str) -> str:
 
 def _with_source(house: House, url: str) -> Backends:
     return replace(house.backends, environment={**house.environment, "SHOP_URL": url})
+
+
+def test_history_keeps_why_each_receive_ended(house: House, tmp_path: Path) -> None:
+    mailbox = tmp_path / "home" / "mailbox"
+    mailbox.parent.mkdir(parents=True, exist_ok=True)
+    mailbox.write_text("")
+    house.deliver(MONDAY)
+    mailbox.unlink()
+    house.deliver(MONDAY)
+
+    (occurrence,) = house.history()
+    with house.backends.database.read() as connection:
+        attempts = claims.attempts(connection, house.workspace_id, occurrence.key)
+    assert [(one.number, one.code) for one in attempts] == [
+        (1, "communications_unavailable"),
+        (2, None),
+    ]
+    assert all(one.ended_at is not None and one.started_at <= one.ended_at for one in attempts)
