@@ -49,6 +49,9 @@ def test_each_slot_is_told_with_what_each_recipient_got(house: House, call: Call
         got["bob"]["message_id"],
         got["cyd"]["message_id"],
     }
+    (attempt,) = one.pop("attempts")
+    assert (attempt["receive"], attempt["run"], attempt["code"]) == (1, "test", None)
+    assert attempt["started_at"] <= attempt["ended_at"]
     file = one.pop("file")
     assert Path(file["location"]).read_bytes() == house.file(occurrence.key)
     assert file == {
