@@ -1,29 +1,66 @@
-"""Expiry: a file whose time is over is marked expired, then its object is removed."""
+"""Expiry: a file whose time is over is marked expired, then its object is removed.
+
+What an export left in the storage that failed or was cancelled is removed here, too.
+"""
 
 from __future__ import annotations
 
+import logging
+from datetime import datetime
 from typing import Final
 
+from queries_orchestration.model.errors import StorageUnavailable
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import cross_workspace, exports
+from queries_orchestration.store.exports import Export
 
 FILES_A_PASS: Final = 200
+FAULTS_A_PASS: Final = 3
+"""Files that storage does not remove, after which a pass leaves the rest to the next one."""
+
+log = logging.getLogger(__name__)
 
 
 def expire_files(backends: Backends) -> int:
     """Expire what is due and remove its objects; a killed pass is finished by the next one.
 
+    A file that storage does not remove now stops neither the others nor the caller.
+
     Returns:
-        How many objects were removed, at most a bounded number a pass.
+        How many exports have nothing in the storage any more, at most a bounded number a pass.
     """
     at = backends.clock()
     with backends.database.transaction() as connection:
         due = cross_workspace.files_to_expire(connection, at, limit=FILES_A_PASS)
         for export in due:
             exports.change(connection, export.workspace_id, export.id, state="expired")
+        left_behind = cross_workspace.left_behind(connection, limit=FILES_A_PASS)
     backends.reached("marked expired, not removed")
-    for export in due:
-        backends.storage.delete(export.storage_key)
-        with backends.database.transaction() as connection:
-            exports.change(connection, export.workspace_id, export.id, removed_at=at)
-    return len(due)
+    removed = faults = 0
+    for export in [*due, *left_behind]:
+        try:
+            _remove(backends, export, at)
+        except StorageUnavailable as error:
+            log.warning("file_not_removed export=%s reason=%s", export.id, error.message)
+            faults += 1
+            if faults >= FAULTS_A_PASS:
+                break
+        else:
+            removed += 1
+    return removed
+
+
+def _remove(backends: Backends, export: Export, at: datetime) -> None:
+    if export.upload_id is not None:
+        # First, so that a late worker cannot complete it once the object is removed.
+        backends.storage.abort_upload(export.storage_key, export.upload_id)
+    backends.storage.delete(export.storage_key)
+    with backends.database.transaction() as connection:
+        exports.change(
+            connection,
+            export.workspace_id,
+            export.id,
+            upload_id=None,
+            upload_receive=None,
+            removed_at=at,
+        )

@@ -180,6 +180,18 @@ def files_to_expire(connection: Connection, at: datetime, *, limit: int) -> list
     )
 
 
+def left_behind(connection: Connection, *, limit: int) -> list[Export]:
+    """Return failed and cancelled exports whose upload, or object, may still be there."""
+    return every(
+        connection,
+        Export,
+        select_records(Export, exports)
+        .where(exports.c.upload_id.is_not(None), exports.c.state.in_(("failed", "cancelled")))
+        .order_by(exports.c.created_at, exports.c.id)
+        .limit(limit),
+    )
+
+
 def workspace_of(connection: Connection, key: str) -> str | None:
     """Return the workspace that a piece of work belongs to."""
     return connection.scalar(select(claims.c.workspace_id).where(claims.c.key == key))

@@ -185,7 +185,10 @@ def settle_unfinished(
     code: str | None,
     message: str | None,
 ) -> None:
-    """Settle an export that did not become ready, as ``failed`` or ``cancelled``."""
+    """Settle an export that did not become ready, as ``failed`` or ``cancelled``.
+
+    Its upload stays recorded until what it left in the storage is removed.
+    """
     connection.execute(
         update(exports)
         .where(
@@ -193,7 +196,7 @@ def settle_unfinished(
             exports.c.id == export_id,
             exports.c.state.in_(("queued", "running")),
         )
-        .values(state=state, code=code, message=message, upload_id=None, upload_receive=None)
+        .values(state=state, code=code, message=message)
     )
     connection.execute(
         delete(requests).where(

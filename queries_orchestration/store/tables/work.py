@@ -57,7 +57,7 @@ exports = Table(
     Column("created_at", Instant, nullable=False),
     Column("completed_at", Instant),
     Column("expires_at", Instant),
-    Column("removed_at", Instant),  # when the object of an expired export was removed
+    Column("removed_at", Instant),  # when nothing was left of it in the storage
     PrimaryKeyConstraint("workspace_id", "id"),
     UniqueConstraint("workspace_id", "id", "purpose"),  # what a request refers to
     UniqueConstraint("storage_key"),
@@ -81,6 +81,12 @@ Index(
     exports.c.expires_at,
     postgresql_where=exports.c.removed_at.is_(None) & exports.c.expires_at.is_not(None),
     sqlite_where=exports.c.removed_at.is_(None) & exports.c.expires_at.is_not(None),
+)
+Index(
+    "ix_exports_uploads",
+    exports.c.state,
+    postgresql_where=exports.c.upload_id.is_not(None),
+    sqlite_where=exports.c.upload_id.is_not(None),
 )
 
 requests = Table(

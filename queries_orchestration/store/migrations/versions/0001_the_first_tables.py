@@ -279,6 +279,14 @@ def upgrade() -> None:
         sqlite_where=sa.text("removed_at IS NULL AND expires_at IS NOT NULL"),
     )
     op.create_index(
+        "ix_exports_uploads",
+        "exports",
+        ["state"],
+        unique=False,
+        postgresql_where=sa.text("upload_id IS NOT NULL"),
+        sqlite_where=sa.text("upload_id IS NOT NULL"),
+    )
+    op.create_index(
         "ix_exports_requester", "exports", ["workspace_id", "actor_id", "created_at"], unique=False
     )
     op.create_table(
@@ -552,6 +560,12 @@ def downgrade() -> None:
     )
     op.drop_table("schedules")
     op.drop_index("ix_exports_requester", table_name="exports")
+    op.drop_index(
+        "ix_exports_uploads",
+        table_name="exports",
+        postgresql_where=sa.text("upload_id IS NOT NULL"),
+        sqlite_where=sa.text("upload_id IS NOT NULL"),
+    )
     op.drop_index(
         "ix_exports_kept",
         table_name="exports",
