@@ -24,6 +24,13 @@ from examples.place import CATALOG, FAY_MOVES_ON, ROOT, CommandFailed, Place, sh
 
 MARK: Final = ".made-by-queries-demo"
 
+ADA, BEN = "ada", "ben"
+RUN_NOW: Final = ("run-now", "destinations", "--workspace", "new-york", "--as", ADA, "--work")
+EXPORT: Final = (
+    *("export", "late-departures", "--workspace", "new-york", "--as", BEN),
+    *("--format", "csv", "--set", "minutes=120", "--work"),
+)
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the demo and return the exit status."""
@@ -47,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     summary |= {"checks": checks, "seconds": round(time.monotonic() - began, 1)}
     text = json.dumps(summary, indent=2, ensure_ascii=False)
     (folder / "summary.json").write_text(text + "\n", encoding="utf-8")
-    output.heading(f"6. Did it come out as it should?  ({summary['seconds']:.0f} s in all)")
+    output.heading(f"7. Did it come out as it should?  ({summary['seconds']:.0f} s in all)")
     output.tell_checks(checks)
     failed = [name for name, met in checks.items() if not met]
     if failed:
@@ -111,11 +118,24 @@ def run(place: Place) -> Summary:
     for one in ticked["waiting"]:
         output.line(f"{one['schedule']} still waits: {one['why']}")
 
+    output.heading("4. Two do not wait for a schedule")
+    output.line(" ".join(("queries", *RUN_NOW)))
+    run = place.queries(*RUN_NOW)
+    output.line(" ".join(("queries", *EXPORT, "--out", "FILE")))
+    export = place.queries(*EXPORT, "--out", place.folder / "asked-for.csv")
+    output.tell_asked_for(run, export)
+
     summary = summarize(place.queries("history"), place.queries("mailbox"))
-    summary = {"as_of": moment, "flights": data.flights, "weeks_moved": data.weeks} | summary
-    output.heading(f"4. What came of it: {summary['files']} files, {summary['messages']} messages")
+    summary = {
+        "as_of": moment,
+        "flights": data.flights,
+        "weeks_moved": data.weeks,
+        **summary,
+        "export": export | {"requested_by": BEN},
+    }
+    output.heading(f"5. What came of it: {summary['files']} files, {summary['messages']} messages")
     output.tell_occurrences(summary, names)
-    output.heading("5. A look inside")
+    output.heading("6. A look inside")
     output.tell_inside(summary)
     return summary
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from openpyxl import load_workbook
 
-from examples.demo_summary import Summary, occurrence_of, recipients_of
+from examples.demo_summary import RUN_NOW, Summary, occurrence_of, recipients_of
 
 
 def check(summary: Summary, flights: Path) -> dict[str, bool]:
@@ -84,6 +84,30 @@ def _recipients_skipped(summary: Summary, _flights: Path) -> bool:
     }
 
 
+def _run_now_delivered(summary: Summary, flights: Path) -> bool:
+    one = occurrence_of(summary, "new-york", "destinations", via=RUN_NOW)
+    got = recipients_of(summary, "new-york", "destinations", via=RUN_NOW)
+    return (
+        _is_delivered(one, "csv")
+        and one["actor"] == "ada"
+        and one["file"]["rows"] == _count(flights, "true", of="DISTINCT destination")
+        and {recipient["person"]: recipient["state"] for recipient in got}
+        == {"clara": "sent", "fay": "sent"}
+    )
+
+
+def _export_fetched(summary: Summary, _flights: Path) -> bool:
+    export = summary["export"]
+    with Path(export["out"]).open(encoding="utf-8-sig", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    return (
+        len(rows) == export["rows"] > 0
+        and {row["From"] for row in rows} == {"EWR"}
+        and all(float(row["Minutes late at departure"]) >= 120 for row in rows)
+        and export["requested_by"] == "ben"
+    )
+
+
 def _workspaces_apart(summary: Summary, flights: Path) -> bool:
     one = occurrence_of(summary, "berlin", "hawaii")
     return _is_delivered(one, "csv") and one["file"]["rows"] == _count(
@@ -104,6 +128,8 @@ _CHECKS: Final[Mapping[str, Callable[[Summary, Path], bool]]] = {
     "an owner's lost access paused the schedule, with the reason": _access_loss_paused,
     "two recipients were skipped, each with the reason": _recipients_skipped,
     "the other workspace got its own file": _workspaces_apart,
+    "Ada ran the paused schedule now, as herself, and its recipients got it": _run_now_delivered,
+    "Ben fetched the file that he asked for, with his own value, Newark only": _export_fetched,
     "each recipient who was not skipped has exactly one message": _one_message_each,
 }
 
@@ -113,9 +139,10 @@ def _is_delivered(one: Mapping[str, Any], file_format: str) -> bool:
     return one["outcome"] == "delivered" and file is not None and file["format"] == file_format
 
 
-def _count(flights: Path, condition: str) -> int:
+def _count(flights: Path, condition: str, *, of: str = "*") -> int:
+    statement = f"SELECT count({of}) FROM flights WHERE {condition}"  # noqa: S608 - our constants
     with closing(sqlite3.connect(flights)) as database:
-        found = database.execute(f"SELECT count(*) FROM flights WHERE {condition}").fetchone()  # noqa: S608 - constants of this module
+        found = database.execute(statement).fetchone()
     return int(found[0])
 
 

@@ -16,7 +16,7 @@ import click
 import yaml
 from openpyxl import load_workbook
 
-from examples.demo_summary import Summary, occurrence_of, recipients_of
+from examples.demo_summary import SLOT, Summary, occurrence_of, recipients_of
 from examples.place import CATALOG, shown
 
 WIDTH: Final = 100
@@ -71,16 +71,25 @@ def tell_occurrences(summary: Summary, names: Names) -> None:
         if one["code"]:
             line(f"{one['code']}: {one['message']}", indent=6)
         for paused in summary["paused_schedules"]:
-            if (paused["workspace"], paused["schedule"]) == (one["workspace"], one["schedule"]):
+            names_of_paused = (paused["workspace"], paused["schedule"])
+            if one["via"] == SLOT and names_of_paused == (one["workspace"], one["schedule"]):
                 line("The schedule is paused until somebody resumes it.", indent=6)
         if outcome == "skipped_empty":
             line("0 rows: no message to anybody", indent=6)
         elif one["file"]:
             line(f"{_size(one['file'])}  {shown(one['file']['location'])}", indent=6)
-        for recipient in recipients_of(summary, one["workspace"], one["schedule"]):
+        for recipient in recipients_of(summary, one["workspace"], one["schedule"], via=one["via"]):
             why = f": {recipient['code']}" if recipient["code"] else ""
             message = shown(recipient["message_file"]) if recipient["message_file"] else ""
             line(f"{recipient['person']:<7}{recipient['state']}{why}  {message}".rstrip(), indent=6)
+
+
+def tell_asked_for(run: Mapping[str, Any], export: Mapping[str, Any]) -> None:
+    """Tell of a schedule that was run now, and of a file that was asked for."""
+    got = ", ".join(f"{one['person']} {one['state']}" for one in run["deliveries"])
+    line(f"Ada, an administrator, runs Fay's paused schedule once, as herself: {got}.")
+    line(f"Ben asks for the flights that left two hours late: {_size(export)}, Newark only.")
+    line(shown(export["out"]), indent=6)
 
 
 def tell_inside(summary: Summary) -> None:
@@ -120,7 +129,8 @@ def tell_next(folder: Path) -> None:
 
 def _origin(one: Mapping[str, Any], names: Names) -> str:
     actor = f", as {one['actor']}" if one["actor"] else ""
-    return f"{one['workspace']}, {names.local(one['workspace'], one['slot'])}{actor}"
+    moment = names.local(one["workspace"], one["slot"]) if one["slot"] else "run now"
+    return f"{one['workspace']}, {moment}{actor}"
 
 
 def _size(file: Mapping[str, Any]) -> str:

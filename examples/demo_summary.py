@@ -6,25 +6,35 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from email.parser import BytesHeaderParser
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 Summary = dict[str, Any]
+
+SLOT: Final = "recurrence"
+RUN_NOW: Final = "run-now"
+"""How an occurrence came to be, as the history tells it."""
 
 
 def summarize(history: Mapping[str, Any], mailbox: Mapping[str, Any]) -> Summary:
     """Return the counts, then each occurrence, each recipient and each paused schedule.
 
+    In each workspace what was asked for comes after all slots.
+
     Args:
         history: the answer of ``queries history --json``.
         mailbox: the answer of ``queries mailbox --json``.
     """
-    occurrences = sorted(history["occurrences"], key=lambda one: (one["workspace"], one["slot"]))
+    occurrences = sorted(
+        history["occurrences"],
+        key=lambda one: (one["workspace"], one["slot"] is None, one["slot"]),
+    )
     message_files = _files_by_message_id(message["file"] for message in mailbox["messages"])
     recipients = [
         {
             "workspace": one["workspace"],
             "schedule": one["schedule"],
             "slot": one["slot"],
+            "via": one["via"],
             "person": delivery["person"],
             "state": delivery["state"],
             "code": delivery["code"],
@@ -33,7 +43,10 @@ def summarize(history: Mapping[str, Any], mailbox: Mapping[str, Any]) -> Summary
         for one in occurrences
         for delivery in one["deliveries"]
     ]
-    told = ("occurrence", "workspace", "schedule", "slot", "outcome", "code", "message", "actor")
+    told = (
+        *("occurrence", "workspace", "schedule", "slot", "via"),
+        *("outcome", "code", "message", "actor"),
+    )
     return {
         "outcomes": dict(Counter(one["outcome"] or one["state"] for one in occurrences)),
         # An empty result that was skipped has a file too, which nobody got.
@@ -50,21 +63,25 @@ def summarize(history: Mapping[str, Any], mailbox: Mapping[str, Any]) -> Summary
     }
 
 
-def occurrence_of(summary: Summary, workspace: str, schedule: str) -> dict[str, Any]:
-    """Return the occurrence of a schedule; an empty one if there is none."""
+def occurrence_of(
+    summary: Summary, workspace: str, schedule: str, *, via: str = SLOT
+) -> dict[str, Any]:
+    """Return the occurrence of a schedule's slot, or of a request; an empty one without any."""
     for one in summary["occurrences"]:
-        if (one["workspace"], one["schedule"]) == (workspace, schedule):
+        if (one["workspace"], one["schedule"], one["via"]) == (workspace, schedule, via):
             found: dict[str, Any] = one
             return found
     return {"outcome": None, "code": None, "file": None, "actor": None}
 
 
-def recipients_of(summary: Summary, workspace: str, schedule: str) -> list[dict[str, Any]]:
-    """Return what each recipient of a schedule got."""
+def recipients_of(
+    summary: Summary, workspace: str, schedule: str, *, via: str = SLOT
+) -> list[dict[str, Any]]:
+    """Return what each recipient of a schedule got, of its slot or of a request."""
     return [
         one
         for one in summary["recipients"]
-        if (one["workspace"], one["schedule"]) == (workspace, schedule)
+        if (one["workspace"], one["schedule"], one["via"]) == (workspace, schedule, via)
     ]
 
 

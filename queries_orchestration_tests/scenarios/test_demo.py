@@ -38,11 +38,18 @@ class Demo:
     summary: dict[str, Any]
 
     def occurrence(self, workspace: str, schedule: str) -> dict[str, Any]:
-        """Return the one occurrence of a schedule."""
+        """Return the one occurrence of a schedule's slot."""
+        return self._one(workspace, schedule, "recurrence")
+
+    def run_now(self, workspace: str, schedule: str) -> dict[str, Any]:
+        """Return the one occurrence that somebody asked for."""
+        return self._one(workspace, schedule, "run-now")
+
+    def _one(self, workspace: str, schedule: str, via: str) -> dict[str, Any]:
         (found,) = (
             one
             for one in self.summary["occurrences"]
-            if (one["workspace"], one["schedule"]) == (workspace, schedule)
+            if (one["workspace"], one["schedule"], one["via"]) == (workspace, schedule, via)
         )
         assert isinstance(found, dict)
         return found
@@ -75,10 +82,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 def test_it_ends_within_two_minutes_with_every_outcome_it_promises(demo: Demo) -> None:
     assert demo.summary["seconds"] < 120
-    assert demo.summary["outcomes"] == {"delivered": 5, "skipped_empty": 1, "failed": 1}
-    assert (demo.summary["files"], demo.summary["messages"]) == (5, 9)
-    assert demo.summary["recipients_by_state"] == {"sent": 9, "skipped": 2}
-    assert len(demo.summary["checks"]) == 8
+    assert demo.summary["outcomes"] == {"delivered": 6, "skipped_empty": 1, "failed": 1}
+    assert (demo.summary["files"], demo.summary["messages"]) == (6, 11)
+    assert demo.summary["recipients_by_state"] == {"sent": 11, "skipped": 2}
+    assert len(demo.summary["checks"]) == 10
     assert set(demo.summary["checks"].values()) == {True}
 
 
@@ -166,6 +173,39 @@ def test_lost_access_fails_the_occurrence_and_pauses_its_schedule(demo: Demo) ->
     assert "fay has no access to the dataset departures" in paused["pause_reason"]
 
 
+def test_a_paused_schedule_is_run_now_with_the_access_of_who_asks(demo: Demo) -> None:
+    one = demo.run_now("new-york", "destinations")
+    assert (one["outcome"], one["actor"], one["slot"]) == ("delivered", "ada", None)
+    with Path(one["file"]["location"]).open(encoding="utf-8-sig", newline="") as lines:
+        rows = [(row["To"], int(row["Flights"])) for row in csv.DictReader(lines)]
+    assert sorted(rows) == demo.flights(
+        "SELECT destination, count(*) FROM flights GROUP BY destination ORDER BY destination"
+    )
+    got = {r["person"]: r["state"] for r in demo.summary["recipients"] if r["via"] == "run-now"}
+    assert got == {"clara": "sent", "fay": "sent"}
+
+
+def test_a_file_that_ben_asks_for_has_his_rows_and_his_value(demo: Demo) -> None:
+    export = demo.summary["export"]
+    requested = datetime.fromisoformat(export["created_at"]).astimezone(NEW_YORK)
+    this_month = requested.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    last_month = (this_month - timedelta(days=1)).replace(day=1)
+    late = [
+        (instant, flight)
+        for instant, flight in demo.flights(
+            "SELECT scheduled_departure, flight FROM flights"
+            " WHERE departure_delay >= 120 AND origin = 'EWR' ORDER BY scheduled_departure, id"
+        )
+        if last_month <= datetime.fromisoformat(instant) < this_month
+    ]
+    with (demo.folder / "asked-for.csv").open(encoding="utf-8-sig", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == len(late) == export["rows"] > 10
+    assert [row["Flight"] for row in rows] == [flight for _, flight in late]
+    assert export["values"]["minutes"] == 120
+    assert Path(export["out"]) == demo.folder / "asked-for.csv"
+
+
 def test_the_history_says_why_two_recipients_got_nothing(demo: Demo) -> None:
     got = {
         one["person"]: (one["state"], one["code"], one["message_file"] is not None)
@@ -197,7 +237,7 @@ def test_each_message_goes_to_its_recipient_alone_with_a_link_of_its_own(demo: D
             assert body is not None
             (link,) = [line for line in body.get_content().splitlines() if "/d/" in line]
             messages[link] = (one["workspace"], one["person"], message["To"].addresses)
-    assert len(messages) == 9 == len(list((demo.folder / "mailbox").glob("*.eml")))
+    assert len(messages) == 11 == len(list((demo.folder / "mailbox").glob("*.eml")))
     domains = {"new-york": "example.org", "berlin": "example.com"}
     for workspace, person, addresses in messages.values():
         assert [address.addr_spec for address in addresses] == [f"{person}@{domains[workspace]}"]
@@ -209,6 +249,7 @@ def test_what_is_printed_says_where_files_and_messages_lie_and_what_comes_next(d
         *(one["file"]["location"] for one in delivered),
         *(one["message_file"] for one in demo.summary["recipients"] if one["message_file"]),
         str(demo.folder / "summary.json"),
+        str(demo.folder / "asked-for.csv"),
     ):
         assert place in demo.printed
     for words in ("skipped: inactive", "skipped: no_address", "access_lost", "make dev"):
@@ -230,7 +271,11 @@ def test_it_notices_what_did_not_come_out(
     demo: Demo, schedule: str, change: dict[str, Any], noticed: str
 ) -> None:
     summary = copy.deepcopy(demo.summary)
-    (one,) = (one for one in summary["occurrences"] if one["schedule"] == schedule)
+    (one,) = (
+        one
+        for one in summary["occurrences"]
+        if (one["schedule"], one["via"]) == (schedule, "recurrence")
+    )
     one |= change
     unmet = [name for name, met in check(summary, demo.folder / "flights.db").items() if not met]
     assert [name[: len(noticed)] for name in unmet] == [noticed]
@@ -253,6 +298,25 @@ def test_it_notices_a_recipient_who_got_something_else(
     unmet = [name for name, met in check(summary, demo.folder / "flights.db").items() if not met]
     assert len(unmet) == len(noticed)
     assert all(name.startswith(tuple(noticed)) for name in unmet)
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "noticed"),
+    [
+        ("run_now", {"outcome": "failed"}, "Ada ran the paused schedule now"),
+        ("run_now", {"actor": "fay"}, "Ada ran the paused schedule now"),
+        ("export", {"rows": 1}, "Ben fetched the file"),
+        ("export", {"requested_by": "ada"}, "Ben fetched the file"),
+    ],
+)
+def test_it_notices_what_was_asked_for_and_did_not_come(
+    demo: Demo, part: str, change: dict[str, Any], noticed: str
+) -> None:
+    summary = copy.deepcopy(demo.summary)
+    (run,) = (one for one in summary["occurrences"] if one["via"] == "run-now")
+    (run if part == "run_now" else summary["export"]).update(change)
+    unmet = [name for name, met in check(summary, demo.folder / "flights.db").items() if not met]
+    assert [name[: len(noticed)] for name in unmet] == [noticed]
 
 
 def test_a_folder_that_no_demo_made_is_left_alone(tmp_path: Path) -> None:
