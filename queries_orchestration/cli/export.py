@@ -103,7 +103,7 @@ def export(
         lane=EXPORT_LANE,
         label=f"Exporting {place.name}/{source}",
         later=(
-            "The export goes on without this command. To take its file, see it or stop it:\n"
+            "The export does not end with this command. To take its file, see it or stop it:\n"
             f"  queries exports download {options} --out FILE\n"
             f"  queries exports show {options}\n"
             f"  queries exports cancel {options}"

@@ -88,7 +88,7 @@ def run_now(
         lane=DELIVERY_LANE,
         label=f"Running {place.name}/{plan.name}",
         later=(
-            f"{key} goes on without this command. To see it:\n"
+            f"{key} does not end with this command. To see it:\n"
             f"  queries history {plan.name} --workspace {place.name}"
         ),
     )

@@ -267,7 +267,7 @@ def test_where_nobody_works_it_says_so_and_waits_no_longer_than_told(
         "Exporting acme/all-orders\n"
         "\nIt waits for a worker. If nobody works: start `dagster dev`, or run"
         " `queries tick --work`.\n"
-        "\nThe export goes on without this command. To take its file, see it or stop it:\n"
+        "\nThe export does not end with this command. To take its file, see it or stop it:\n"
         f"  queries exports download {options} --out FILE\n"
         f"  queries exports show {options}\n"
         f"  queries exports cancel {options}\n"

@@ -132,7 +132,7 @@ def test_it_waits_no_longer_than_told_and_says_how_to_see_it(
     assert ended.status == 1
     assert ended.err == (
         "Running acme/weekly\n"
-        f"\n{occurrence.key} goes on without this command. To see it:\n"
+        f"\n{occurrence.key} does not end with this command. To see it:\n"
         "  queries history weekly --workspace acme\n"
         "still_waiting: Not done yet: it waits for a worker.\n"
     )
