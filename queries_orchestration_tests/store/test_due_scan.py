@@ -194,7 +194,7 @@ def test_looking_for_live_offers_silence_and_what_waits_reads_what_is_not_done(
         assert "Seq Scan on claims" not in plan, plan
 
 
-def test_looking_for_files_to_expire_reads_what_is_kept(history: Database) -> None:
+def test_looking_for_files_to_remove_reads_what_is_kept_or_left(history: Database) -> None:
     row = valid_rows("acme")["exports"] | {
         "state": "ready",
         "size": 10,
@@ -210,15 +210,29 @@ def test_looking_for_files_to_expire_reads_what_is_kept(history: Database) -> No
                 for number, at in enumerate([MINUTE, timedelta(0), -MINUTE, -2 * MINUTE])
             ],
         )
-    found: list[str] = []
+        upload = {"upload_id": "upload", "upload_receive": 1}
+        connection.execute(
+            sa.insert(exports),
+            [
+                valid_rows("acme")["exports"] | upload | {"id": state, "storage_key": state} | more
+                for state, more in (
+                    ("running", {"state": "running", "code": None}),
+                    ("failed", {"state": "failed", "code": "worker_lost"}),
+                    ("cancelled", {"state": "cancelled", "code": None}),
+                )
+            ],
+        )
+    found: list[list[str]] = []
 
     def look(connection: Connection) -> None:
         due = cross_workspace.files_to_expire(connection, SLOT, limit=50)
-        found.extend(export.id for export in due)
+        left = cross_workspace.left_behind(connection, limit=50)
+        found.extend([export.id for export in exports] for exports in (due, left))
 
-    (plan,) = plans(history, look, exports)
+    plan, left_plan = plans(history, look, exports)
 
-    assert found == ["03", "02", "01"]
+    assert found == [["03", "02", "01"], ["cancelled", "failed"]]
     assert uses(plan, "ix_exports_kept", "exports"), plan
+    assert uses(left_plan, "ix_exports_uploads", "exports"), left_plan
     for sorting in ("Sort", "TEMP B-TREE"):
         assert sorting not in plan, plan
