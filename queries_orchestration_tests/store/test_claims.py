@@ -161,14 +161,6 @@ def test_an_offer_that_nobody_made_again_can_be_taken_late(waiting: Database) ->
     assert start(waiting, made.number) == Receive("acme", KEY, 1)
 
 
-def test_an_offer_taken_back_cannot_be_taken(waiting: Database) -> None:
-    made = offer(waiting)
-    with waiting.transaction() as connection:
-        assert release(connection, made)
-
-    assert start(waiting, made.number) is None
-
-
 def test_holding_writes_a_heartbeat_by_the_databases_clock(waiting: Database) -> None:
     receive = started(waiting)
     set_silent(waiting)
