@@ -55,6 +55,7 @@ def init(settings: Settings, as_json: bool) -> None:
         )
         return
     click.echo(f"Ready in {settings.home}.")
+    click.echo(f"For `dagster dev`: DAGSTER_HOME={dagster_home}")
     if made_keys:
         click.echo(f"New keys that sign links: {settings.link_keys_file} (keep them secret).")
 

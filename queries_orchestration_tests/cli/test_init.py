@@ -55,7 +55,9 @@ def test_a_second_time_it_changes_nothing(place: Place, call: Call) -> None:
     again = call(place.environment, "init")
 
     assert again.status == 0
-    assert again.out == f"Ready in {place.home}.\n"
+    assert again.out == (
+        f"Ready in {place.home}.\nFor `dagster dev`: DAGSTER_HOME={place.home / 'dagster'}\n"
+    )
     assert (place.home / "link-keys").read_bytes() == keys
     assert (place.home / "dagster" / "dagster.yaml").read_text() == "# mine\n"
     assert len(call(place.environment, "history", "--json").json()["schedules"]) == 1
