@@ -85,6 +85,11 @@ def tell(place: Place, port: int) -> None:
         ("Messages", f"{shown(place.folder / 'mailbox')}/*.eml, or: {home} mailbox"),
         ("Files", shown(place.folder / "files")),
         ("History", f"{home} history every-five-minutes"),
+        (
+            "Run now",
+            f"FLIGHTS_DATABASE_URL=sqlite:///{place.flights} {home}"
+            " run-now all-departures-jfk --workspace new-york --as ada",
+        ),
     ):
         click.echo(f"   {what:<12}{where}")
     click.echo()

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 import yaml
 
-from queries_orchestration.cli.init import dagster_home_of
+from queries_orchestration.cli.dagster_home import dagster_home_of
 from queries_orchestration.cli.output import json_option, print_json
 from queries_orchestration.cli.verb import is_ready, pass_settings
 from queries_orchestration.deliveries.check import STUCK_AFTER, check as find

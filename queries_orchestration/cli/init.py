@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import tempfile
-from pathlib import Path
-from typing import Final
 
 import click
 from alembic.util import CommandError
 
+from queries_orchestration.cli.dagster_home import make_dagster_home
 from queries_orchestration.cli.output import json_option, print_json
 from queries_orchestration.cli.verb import database_faults, pass_settings
 from queries_orchestration.model.errors import InvalidSettings, Refused
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.migrate import upgrade
-
-_EMBEDDED_DAGSTER: Final = Path(__file__).parents[2] / "dagster.yaml"
 
 
 @click.command()
@@ -58,20 +54,6 @@ def init(settings: Settings, as_json: bool) -> None:
     click.echo(f"For `dagster dev`: DAGSTER_HOME={dagster_home}")
     if made_keys:
         click.echo(f"New keys that sign links: {settings.link_keys_file} (keep them secret).")
-
-
-def dagster_home_of(settings: Settings) -> Path:
-    """Return where the Dagster home is: ``DAGSTER_HOME``, else ``dagster`` in ``QUERIES_HOME``."""
-    return Path(os.environ.get("DAGSTER_HOME") or settings.home / "dagster").resolve()
-
-
-def make_dagster_home(settings: Settings) -> Path:
-    """Return the Dagster home, made with the embedded default's ``dagster.yaml`` if new."""
-    home = dagster_home_of(settings)
-    home.mkdir(parents=True, exist_ok=True)
-    if not (home / "dagster.yaml").exists() and _EMBEDDED_DAGSTER.exists():
-        shutil.copyfile(_EMBEDDED_DAGSTER, home / "dagster.yaml")
-    return home
 
 
 def _make_link_keys(settings: Settings) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from queries_orchestration.cli.init import make_dagster_home
+from queries_orchestration.cli.dagster_home import make_dagster_home
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.settings import Settings
 

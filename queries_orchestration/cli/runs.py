@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from queries_orchestration.cli.init import make_dagster_home
+from queries_orchestration.cli.dagster_home import make_dagster_home
 from queries_orchestration.receives.runs import Runs, RunState
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.offers import Offer

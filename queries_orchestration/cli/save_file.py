@@ -33,6 +33,12 @@ def check_place(out: Path, *, force: bool) -> None:
         return
     if out.is_dir():
         raise Refused(f"{out} is a folder: name a file in it.", code="file_exists")
+    if os.path.lexists(out) and not out.is_file():
+        # A rename would put a file in the place of a device, a pipe or a dangling link.
+        raise Refused(
+            f"{out} is no ordinary file: name another one, or use - for standard output.",
+            code="not_a_file",
+        )
     if not force and os.path.lexists(out):
         raise _exists(out)
     with _writing(out), _temporary(out):
@@ -57,7 +63,8 @@ def save(stream: BinaryIO, out: Path, *, force: bool) -> None:
             file.flush()
             os.fsync(file.fileno())
         if force:
-            path.replace(out)
+            # Of a symbolic link the file that it names is replaced.
+            path.replace(out.resolve())
         else:
             _rename_to_new(path, out)
 

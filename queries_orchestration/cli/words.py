@@ -11,6 +11,9 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+EARLIEST_YEAR, LATEST_YEAR = 1900, 9000  # beyond, the calendar of Python ends soon
+
+
 class Instant(click.ParamType[datetime]):
     """An ISO 8601 instant with offset."""
 
@@ -23,6 +26,12 @@ class Instant(click.ParamType[datetime]):
             instant = datetime.fromisoformat(str(value))
             if instant.tzinfo is None:
                 self.fail(f"{value!r} needs an offset, as in 2027-01-04T08:00+01:00.", param, ctx)
+            if not EARLIEST_YEAR <= instant.year <= LATEST_YEAR:
+                self.fail(
+                    f"{value!r} is not between the years {EARLIEST_YEAR} and {LATEST_YEAR}.",
+                    param,
+                    ctx,
+                )
             return instant.astimezone(UTC)
         except (ValueError, OverflowError):
             self.fail(f"{value!r} is not an ISO 8601 instant.", param, ctx)

@@ -82,7 +82,7 @@ def open_query(
     if not url:
         raise SourceUnavailable(
             f"The connection {source_connection.name!r} has no URL: set the environment variable"
-            f" {source_connection.url_variable} for the workers."
+            f" {source_connection.url_variable}, here and for the workers."
         )
     return OpenedQuery(
         compiled=compiled, stored_values=json.loads(dump_values(values)), database_url=url

@@ -70,7 +70,8 @@ def _nearest_name(name: str) -> str | None:
         return _PLACES_OF_ABBREVIATIONS[words[0].upper()]
     wanted = "_".join(words).lower()
     by_spelling: dict[str, str] = {}
-    for known in sorted(zone_names()):
+    # Etc/GMT+1 is one hour behind UTC: whoever writes GMT+1 rarely means that.
+    for known in sorted(name for name in zone_names() if not name.startswith("Etc/")):
         by_spelling[known.lower()] = known
         by_spelling.setdefault(known.rpartition("/")[2].lower(), known)
     close = difflib.get_close_matches(wanted[:80], by_spelling, n=1, cutoff=0.8)

@@ -99,3 +99,24 @@ def _limit(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_device_or_pipe_is_not_replaced_even_by_force(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for place in (pipe, Path("/dev/null")):
+        with pytest.raises(Refused) as refused:
+            check_place(place, force=True)
+        assert refused.value.code == "not_a_file"
+    assert pipe.is_fifo()
+
+
+def test_by_force_the_file_behind_a_link_is_replaced(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+
+    save(io.BytesIO(b"new"), link, force=True)
+
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"

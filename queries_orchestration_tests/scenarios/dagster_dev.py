@@ -19,6 +19,7 @@ from urllib.error import URLError
 
 import dagster as dg
 
+from queries_orchestration.cli.dagster_home import make_storage
 from queries_orchestration_tests.house import House
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +57,7 @@ def dagster_dev(house: House, port: int) -> Iterator[DagsterDev]:
     home = house.folder / "dagster"
     home.mkdir()
     shutil.copy(ROOT / "dagster.yaml", home)
+    make_storage(home)
     log = house.folder / "dagster-dev.log"
     environment = {
         **house.environment,
