@@ -22,7 +22,5 @@ defs = dg.Definitions(
         "worker": WorkerResource(
             storage=StorageResource(), communications=CommunicationsResource()
         ),
-        # Ops share one process; nothing that passes between them is worth keeping beyond it.
-        "io_manager": dg.mem_io_manager,
     },
 )

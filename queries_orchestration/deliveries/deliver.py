@@ -14,7 +14,7 @@ from queries_orchestration.communications.compose import MessageFacts, compose
 from queries_orchestration.communications.interface import Message, message_id
 from queries_orchestration.deliveries.personal_link import link_of
 from queries_orchestration.deliveries.recipients import Recipient, recipients_now
-from queries_orchestration.deliveries.resolve import Assignment, assignment_of
+from queries_orchestration.deliveries.resolve import Assignment, assignment_of, export_of
 from queries_orchestration.model.errors import (
     CommunicationsUnavailable,
     RecipientRefused,
@@ -30,7 +30,7 @@ from queries_orchestration.store.deliveries import Delivery
 from queries_orchestration.store.exports import Export
 
 
-def deliver(backends: Backends, receive: Receive, export: Export, heartbeat: Heartbeat) -> None:
+def deliver(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> None:
     """Give every present recipient a final state; those who have one are left alone.
 
     One recipient who cannot be reached does not keep the others waiting.
@@ -41,6 +41,7 @@ def deliver(backends: Backends, receive: Receive, export: Export, heartbeat: Hea
     """
     with backends.database.transaction() as connection:
         assignment = assignment_of(connection, receive)
+        export = export_of(connection, assignment)
         present = recipients_now(connection, receive.workspace_id, assignment.schedule.id)
         known = {
             row.person_id: row

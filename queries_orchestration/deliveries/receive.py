@@ -57,5 +57,5 @@ def work(
         export = make_file(backends, receive, heartbeat)
         if is_to_be_skipped(backends, receive, export):
             return settle_skipped_empty(backends, receive)
-        deliver(backends, receive, export, heartbeat)
+        deliver(backends, receive, heartbeat)
         return settle_delivered(backends, receive)

@@ -18,10 +18,9 @@ from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.launchpad import admit_from_launchpad
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import refusal, step, terminated
+from queries_orchestration.orchestration.steps import NOT_TAKEN, refusal, step, terminated
 from queries_orchestration.receives import start as start_step
 from queries_orchestration.settings import DELIVERY_LANE, Settings
-from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
 
 delivery_step = partial(step, lane=DELIVERY_LANE, fail=settle_step.fail)
@@ -46,10 +45,10 @@ class OccurrenceConfig(dg.Config):
     reason: str = Field(default="", description="With a schedule: why, for the history.")
 
 
-@dg.op(out={"receive": dg.Out(Receive, is_required=False)})
+@dg.op(out={"started": dg.Out(dg.Nothing, is_required=False)})
 def start(
     context: dg.OpExecutionContext, config: OccurrenceConfig, worker: WorkerResource
-) -> Iterator[dg.Output[Receive]]:
+) -> Iterator[dg.Output[None]]:
     """Take the occurrence, look up who acts, open the query as that person."""
     backends = worker.backends
     try:
@@ -68,23 +67,25 @@ def start(
     if isinstance(receive, start_step.NothingToDo):
         context.log.info("Nothing to do. %s", receive.reason)
         return
-    worker.begin(receive_step.heartbeat_of(backends, receive, is_terminated=terminated(context)))
+    heartbeat = receive_step.heartbeat_of(backends, receive, is_terminated=terminated(context))
+    worker.begin(receive, heartbeat)
     resolved = False
     with delivery_step(context, backends, receive):
         resolve_step.resolve(backends, receive)
         resolved = True
     if resolved:
         yield dg.Output(
-            receive, "receive", metadata={"occurrence": receive.key, "receive": receive.number}
+            None, "started", metadata={"occurrence": receive.key, "receive": receive.number}
         )
 
 
-@dg.op(out={"export": dg.Out(Export, is_required=False)})
-def make_file(
-    context: dg.OpExecutionContext, receive: Receive, worker: WorkerResource
-) -> Iterator[dg.Output[Export]]:
+@dg.op(ins={"started": dg.In(dg.Nothing)}, out={"file": dg.Out(dg.Nothing, is_required=False)})
+def make_file(context: dg.OpExecutionContext, worker: WorkerResource) -> Iterator[dg.Output[None]]:
     """Generate the file, or find the one an earlier receive made; skip an empty one if asked."""
-    backends = worker.backends
+    backends, receive = worker.backends, worker.receive
+    if receive is None:
+        context.log.info(NOT_TAKEN)
+        return
     export: Export | None = None
     with delivery_step(context, backends, receive):
         made = make_file_step.make_file(backends, receive, worker.heartbeat)
@@ -95,8 +96,8 @@ def make_file(
             export = made
     if export is not None:
         yield dg.Output(
-            export,
-            "export",
+            None,
+            "file",
             metadata={
                 "rows": export.rows or 0,
                 "bytes": export.size or 0,
@@ -105,26 +106,30 @@ def make_file(
         )
 
 
-@dg.op(out={"delivered": dg.Out(bool, is_required=False)})
-def deliver(
-    context: dg.OpExecutionContext, receive: Receive, export: Export, worker: WorkerResource
-) -> Iterator[dg.Output[bool]]:
+@dg.op(ins={"file": dg.In(dg.Nothing)}, out={"delivered": dg.Out(dg.Nothing, is_required=False)})
+def deliver(context: dg.OpExecutionContext, worker: WorkerResource) -> Iterator[dg.Output[None]]:
     """Send each present recipient a message with a personal link."""
+    backends, receive = worker.backends, worker.receive
+    if receive is None:
+        context.log.info(NOT_TAKEN)
+        return
     delivered = False
-    with delivery_step(context, worker.backends, receive):
-        deliver_step.deliver(worker.backends, receive, export, worker.heartbeat)
+    with delivery_step(context, backends, receive):
+        deliver_step.deliver(backends, receive, worker.heartbeat)
         delivered = True
     if delivered:
-        yield dg.Output(True, "delivered")
+        yield dg.Output(None, "delivered")
 
 
-@dg.op
-def settle(
-    context: dg.OpExecutionContext, receive: Receive, delivered: bool, worker: WorkerResource
-) -> None:
+@dg.op(ins={"delivered": dg.In(dg.Nothing)})
+def settle(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     """Write the outcome, the streak and the schedule's pause."""
-    with delivery_step(context, worker.backends, receive):
-        outcome = settle_step.settle_delivered(worker.backends, receive)
+    backends, receive = worker.backends, worker.receive
+    if receive is None:
+        context.log.info(NOT_TAKEN)
+        return
+    with delivery_step(context, backends, receive):
+        outcome = settle_step.settle_delivered(backends, receive)
         context.add_output_metadata({"outcome": outcome})
 
 
@@ -142,6 +147,4 @@ def deliver_occurrence() -> None:
     now; with a schedule, a person and a reason it runs the schedule now for that person. On a
     settled or running occurrence it does nothing and says so.
     """
-    receive = start()
-    export = make_file(receive)
-    settle(receive, deliver(receive, export))
+    settle(deliver(make_file(start())))

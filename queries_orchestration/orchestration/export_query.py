@@ -10,10 +10,9 @@ from queries_orchestration.exports import receive as receive_step, settle as set
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import refusal, step, terminated
+from queries_orchestration.orchestration.steps import NOT_TAKEN, refusal, step, terminated
 from queries_orchestration.receives import start as start_step
 from queries_orchestration.settings import EXPORT_LANE, Settings
-from queries_orchestration.store.claims import Receive
 
 export_step = partial(step, lane=EXPORT_LANE, fail=settle_step.fail)
 
@@ -28,10 +27,10 @@ class ExportConfig(dg.Config):
     )
 
 
-@dg.op(out={"receive": dg.Out(Receive, is_required=False)})
+@dg.op(out={"started": dg.Out(dg.Nothing, is_required=False)})
 def start_export(
     context: dg.OpExecutionContext, config: ExportConfig, worker: WorkerResource
-) -> Iterator[dg.Output[Receive]]:
+) -> Iterator[dg.Output[None]]:
     """Take the export for this run."""
     backends = worker.backends
     try:
@@ -43,15 +42,20 @@ def start_export(
     if isinstance(receive, start_step.NothingToDo):
         context.log.info("Nothing to do. %s", receive.reason)
         return
-    worker.begin(receive_step.heartbeat_of(backends, receive, is_terminated=terminated(context)))
-    yield dg.Output(receive, "receive", metadata={"export": receive.key, "receive": receive.number})
+    heartbeat = receive_step.heartbeat_of(backends, receive, is_terminated=terminated(context))
+    worker.begin(receive, heartbeat)
+    yield dg.Output(None, "started", metadata={"export": receive.key, "receive": receive.number})
 
 
-@dg.op
-def generate(context: dg.OpExecutionContext, receive: Receive, worker: WorkerResource) -> None:
+@dg.op(ins={"started": dg.In(dg.Nothing)})
+def generate(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     """Read the query as the requester, page by page, into the file, and record its completion."""
-    with export_step(context, worker.backends, receive):
-        made = receive_step.generate_export(worker.backends, receive, worker.heartbeat)
+    backends, receive = worker.backends, worker.receive
+    if receive is None:
+        context.log.info(NOT_TAKEN)
+        return
+    with export_step(context, backends, receive):
+        made = receive_step.generate_export(backends, receive, worker.heartbeat)
         context.add_output_metadata(
             {"rows": made.rows or 0, "bytes": made.size or 0, "format": made.format}
         )

@@ -16,6 +16,7 @@ from queries_orchestration.receives.heartbeat import Heartbeat
 from queries_orchestration.settings import Settings, load_settings
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import Storage
+from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.database import Database
 
 
@@ -54,6 +55,7 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     communications: dg.ResourceDependency[CommunicationsResource]
 
     _backends: Backends | None = PrivateAttr(default=None)
+    _receive: Receive | None = PrivateAttr(default=None)
     _heartbeat: Heartbeat | None = PrivateAttr(default=None)
 
     @contextmanager
@@ -76,6 +78,7 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             if self._heartbeat is not None:
                 self._heartbeat.__exit__(None, None, None)
                 self._heartbeat = None
+            self._receive = None
 
     @property
     def backends(self) -> Backends:
@@ -91,6 +94,12 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             raise dg.DagsterInvariantViolationError("No receive was started in this run.")
         return self._heartbeat
 
-    def begin(self, heartbeat: Heartbeat) -> None:
-        """Start the heartbeat of the run's receive; it lasts until the run ends."""
+    @property
+    def receive(self) -> Receive | None:
+        """The receive that the first op started; None in a run that began in the middle."""
+        return self._receive
+
+    def begin(self, receive: Receive, heartbeat: Heartbeat) -> None:
+        """Keep the run's receive and start its heartbeat; both last until the run ends."""
+        self._receive = receive
         self._heartbeat = heartbeat.__enter__()

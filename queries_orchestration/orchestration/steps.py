@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
@@ -15,6 +16,11 @@ from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import Fail, failures_settled
 from queries_orchestration.receives.heartbeat import Terminated
 from queries_orchestration.store.claims import Receive
+
+NOT_TAKEN: Final = (
+    "This run repeats only a part of another one and has not taken the work, so it does nothing."
+    " What is settled is not worked again: run the schedule now, or export anew."
+)
 
 
 @contextmanager
