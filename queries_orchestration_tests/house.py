@@ -20,6 +20,7 @@ from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.deliveries import receive as deliveries_receive
 from queries_orchestration.deliveries.dispatch import Pass, run_pass
 from queries_orchestration.exports import receive as exports_receive
+from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.runs import NoRuns
@@ -157,6 +158,24 @@ class House:
     def export(self, key: str) -> Export:
         export_id = self.occurrence(key).export_id
         assert export_id is not None
+        with self.backends.database.read() as connection:
+            found = exports.get(connection, self.workspace_id, export_id)
+        assert found is not None
+        return found
+
+    def ask_export(self, query: str = "all-orders", *, person: str = "ada") -> str:
+        """Let a person ask for a CSV file of a query; returns the export's id."""
+        return admit_export(
+            self.backends,
+            self.workspace_id,
+            person_id=self.person(person),
+            source_name=query,
+            file_format="csv",
+            given_values={},
+        )
+
+    def asked_export(self, export_id: str) -> Export:
+        """An export that a person asked for."""
         with self.backends.database.read() as connection:
             found = exports.get(connection, self.workspace_id, export_id)
         assert found is not None

@@ -12,11 +12,8 @@ from pathlib import Path
 import pytest
 
 import queries_orchestration
-from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.expire import expire_files
 from queries_orchestration.settings import EXPORT_LANE
-from queries_orchestration.store import exports
-from queries_orchestration.store.exports import Export
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration_tests.crash.kills import (
     finish,
@@ -89,13 +86,14 @@ def test_a_worker_killed_in_a_receive_is_followed_by_another(house: House, step:
 
 @pytest.mark.parametrize("step", IN_AN_EXPORT)
 def test_a_worker_killed_in_an_export_is_followed_by_another(house: House, step: str) -> None:
-    export_id = _export(house)
+    house.clock.at = MONDAY
+    export_id = house.ask_export()
     (offer,) = house.offer(EXPORT_LANE)
     kill_receive_at(house, offer, step)
 
     finish(house, at=BEFORE_THE_SLOT)
 
-    export = _export_of(house, export_id)
+    export = house.asked_export(export_id)
     assert (export.state, export.rows) == ("ready", 2_500)
     with house.backends.storage.open(export.storage_key) as file:
         assert len(file.read().splitlines()) == 2_501
@@ -203,22 +201,3 @@ def _visible(house: House) -> list[str]:
     folder = house.folder / "home" / "files"
     found = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
     return [str(path) for path in found if ".uploads" not in path.parts]
-
-
-def _export(house: House) -> str:
-    house.clock.at = MONDAY
-    return admit_export(
-        house.backends,
-        house.workspace_id,
-        person_id=house.person("ada"),
-        source_name="all-orders",
-        file_format="csv",
-        given_values={},
-    )
-
-
-def _export_of(house: House, export_id: str) -> Export:
-    with house.backends.database.read() as connection:
-        found = exports.get(connection, house.workspace_id, export_id)
-    assert found is not None
-    return found

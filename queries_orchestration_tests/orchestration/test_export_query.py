@@ -8,10 +8,7 @@ import dagster as dg
 import pytest
 
 from queries_orchestration.definitions import defs
-from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.orchestration.offering import offer_deliveries, offer_exports
-from queries_orchestration.store import exports
-from queries_orchestration.store.exports import Export
 from queries_orchestration_tests.house import MONDAY, House
 
 pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
@@ -20,7 +17,7 @@ pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 def test_the_sensor_launches_an_export_whose_run_makes_the_file(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
-    export_id = _admit(job_house)
+    export_id = job_house.ask_export()
 
     (request,) = _requests(instance, offer_exports)
     assert request.job_name == "export_query"
@@ -30,7 +27,7 @@ def test_the_sensor_launches_an_export_whose_run_makes_the_file(
     result = _execute(instance, request)
 
     assert result.success
-    export = _export(job_house, export_id)
+    export = job_house.asked_export(export_id)
     assert (export.state, export.rows) == ("ready", 2_500)
     with job_house.backends.storage.open(export.storage_key) as file:
         rows = list(csv.reader(file.read().decode().splitlines()))
@@ -52,7 +49,7 @@ def test_the_export_sensor_says_when_nothing_waits(
 def test_deliveries_and_exports_are_offered_by_their_own_sensors(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
-    _admit(job_house)
+    job_house.ask_export()
     job_house.dispatch(MONDAY)
 
     assert [one.job_name for one in _requests(instance, offer_exports)] == ["export_query"]
@@ -62,7 +59,7 @@ def test_deliveries_and_exports_are_offered_by_their_own_sensors(
 def test_a_failed_export_is_red_with_its_code(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
-    export_id = _admit(job_house)
+    export_id = job_house.ask_export()
     job_house.apply(
         "workspace: {name: acme, title: Acme, time_zone: Europe/Berlin}\n"
         "people:\n  ada: {title: Ada Owner, address: ada@example.org, roles: [reader]}\n"
@@ -71,20 +68,20 @@ def test_a_failed_export_is_red_with_its_code(
 
     assert not _execute(instance, request).success
 
-    export = _export(job_house, export_id)
+    export = job_house.asked_export(export_id)
     assert (export.state, export.code) == ("failed", "access_lost")
 
 
 def test_a_run_of_a_finished_export_is_green_and_does_nothing(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
-    export_id = _admit(job_house)
+    export_id = job_house.ask_export()
     (request,) = _requests(instance, offer_exports)
     _execute(instance, request)
-    before = _export(job_house, export_id)
+    before = job_house.asked_export(export_id)
 
     assert _execute(instance, request).success
-    assert _export(job_house, export_id) == before
+    assert job_house.asked_export(export_id) == before
 
 
 def test_an_operator_runs_a_schedule_for_a_person_from_the_launchpad(
@@ -153,21 +150,3 @@ def _execute(instance: dg.DagsterInstance, request: dg.RunRequest) -> dg.Execute
     return defs.resolve_job_def(request.job_name).execute_in_process(
         run_config=request.run_config, tags=request.tags, instance=instance, raise_on_error=False
     )
-
-
-def _admit(house: House) -> str:
-    return admit_export(
-        house.backends,
-        house.workspace_id,
-        person_id=house.person("ada"),
-        source_name="all-orders",
-        file_format="csv",
-        given_values={},
-    )
-
-
-def _export(house: House, export_id: str) -> Export:
-    with house.backends.database.read() as connection:
-        found = exports.get(connection, house.workspace_id, export_id)
-    assert found is not None
-    return found

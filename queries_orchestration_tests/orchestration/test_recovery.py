@@ -15,7 +15,6 @@ from queries_orchestration.definitions import defs
 from queries_orchestration.deliveries import make_file as make_file_step
 from queries_orchestration.deliveries.recover import recover_silent, tend_offers
 from queries_orchestration.deliveries.run_now import run_now
-from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.dagster_runs import DagsterRuns
 from queries_orchestration.orchestration.run_requests import job_of, run_config_of, tags_of
@@ -177,14 +176,7 @@ def _offer(house: House, lane: str) -> Offer:
             person_id=house.person("ada"),
         )
     else:
-        admit_export(
-            house.backends,
-            house.workspace_id,
-            person_id=house.person("ada"),
-            source_name="all-orders",
-            file_format="csv",
-            given_values={},
-        )
+        house.ask_export()
     (offer,) = house.offer(lane)
     return offer
 

@@ -16,11 +16,8 @@ import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.deliveries.run_now import run_now
-from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.orchestration.run_requests import nudge
 from queries_orchestration.receives.publish import publish
-from queries_orchestration.store import exports
-from queries_orchestration.store.exports import Export
 from queries_orchestration_tests.house import CATALOG, House, build_house
 from queries_orchestration_tests.scenarios.dagster_dev import DagsterDev, dagster_dev, free_port
 
@@ -109,25 +106,25 @@ def test_a_run_now_request_is_delivered_by_the_sensor(dev: DagsterDev) -> None:
 
 def test_an_export_is_launched_by_the_nudge_and_its_file_made(dev: DagsterDev) -> None:
     house = dev.house
-    export_id = _admit(house, "all-orders")
+    export_id = house.ask_export("all-orders")
 
     assert publish(house.backends, house.workspace_id, export_id, nudge(house.backends.settings))
 
-    dev.wait_for(lambda: _export(house, export_id).state == "ready")
-    assert _export(house, export_id).rows == 10
+    dev.wait_for(lambda: house.asked_export(export_id).state == "ready")
+    assert house.asked_export(export_id).rows == 10
     (run,) = dev.runs_of("queries/export", export_id)
     assert "dagster/sensor_name" not in run.tags
 
 
 def test_terminating_a_running_export_in_dagster_cancels_it(dev: DagsterDev) -> None:
     house = dev.house
-    export_id = _admit(house, "slow")
-    dev.wait_for(lambda: _export(house, export_id).state == "running")
+    export_id = house.ask_export("slow")
+    dev.wait_for(lambda: house.asked_export(export_id).state == "running")
     (run,) = dev.runs_of("queries/export", export_id)
 
     _terminate(dev, run.run_id)
 
-    dev.wait_for(lambda: _export(house, export_id).state == "cancelled")
+    dev.wait_for(lambda: house.asked_export(export_id).state == "cancelled")
     dev.wait_for(lambda: dev.runs_of("queries/export", export_id)[0].is_finished)
     assert [one.run_id for one in dev.runs_of("queries/export", export_id)] == [run.run_id]
     assert house.claim(export_id).state == "done"
@@ -135,35 +132,17 @@ def test_terminating_a_running_export_in_dagster_cancels_it(dev: DagsterDev) -> 
 
 def test_a_worker_killed_in_an_export_is_followed_by_another_run(dev: DagsterDev) -> None:
     house = dev.house
-    export_id = _admit(house, "slow")
-    dev.wait_for(lambda: _export(house, export_id).state == "running")
+    export_id = house.ask_export("slow")
+    dev.wait_for(lambda: house.asked_export(export_id).state == "running")
     (killed,) = dev.runs_of("queries/export", export_id)
     os.kill(_process_of(dev, killed), signal.SIGKILL)
     _replace_slow(house, "SELECT 7 AS id")
 
-    dev.wait_for(lambda: _export(house, export_id).state == "ready")
+    dev.wait_for(lambda: house.asked_export(export_id).state == "ready")
 
-    assert _export(house, export_id).rows == 1
+    assert house.asked_export(export_id).rows == 1
     assert house.claim(export_id).receive_number == 2
     dev.wait_for(lambda: _status(dev, killed) == dg.DagsterRunStatus.FAILURE)
-
-
-def _admit(house: House, query: str) -> str:
-    return admit_export(
-        house.backends,
-        house.workspace_id,
-        person_id=house.person("ada"),
-        source_name=query,
-        file_format="csv",
-        given_values={},
-    )
-
-
-def _export(house: House, export_id: str) -> Export:
-    with house.backends.database.read() as connection:
-        found = exports.get(connection, house.workspace_id, export_id)
-    assert found is not None
-    return found
 
 
 def _replace_slow(house: House, statement: str) -> None:
