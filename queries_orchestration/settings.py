@@ -144,6 +144,10 @@ class Settings:
         """Return how many offers of ``lane`` may be live at once."""
         return 2 * LANE_WIDTHS[lane] + 10
 
+    def lane_deadline(self, lane: str) -> float:
+        """Return the seconds that one receive of ``lane`` may take."""
+        return self.delivery_deadline if lane == DELIVERY_LANE else self.export_deadline
+
     def retry_after(self, receives: int) -> float:
         """Return the seconds to wait once ``receives`` receives have failed."""
         return float(self.retry_delay * 4 ** (receives - 1))

@@ -23,6 +23,7 @@ from queries_orchestration.exports import receive as exports_receive
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import Backends, open_backends
+from queries_orchestration.receives.publish import offer_lane
 from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.receives.start import NothingToDo
 from queries_orchestration.settings import DELIVERY_LANE, load_settings
@@ -208,11 +209,7 @@ class House:
 
     def offer(self, lane: str) -> list[Offer]:
         """Offer what waits in a lane, as its sensor does."""
-        settings = self.backends.settings
-        with self.backends.database.transaction() as connection:
-            return cross_workspace.offer_waiting(
-                connection, lane, live_limit=settings.lane_offers(lane), lease=settings.offer_lease
-            )
+        return offer_lane(self.backends.database, self.backends.settings, lane)
 
     def take(self, offer: Offer) -> str:
         """Work one receive; returns how it ended: the outcome, the error's code, or ``nothing``."""

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 
 import dagster as dg
-from sqlalchemy import Connection
 
 from queries_orchestration.definitions import defs
 from queries_orchestration.orchestration.run_requests import job_of, run_config_of, tags_of
+from queries_orchestration.receives.publish import offer_lane
 from queries_orchestration.settings import Settings, load_settings
 from queries_orchestration.store import cross_workspace
 from queries_orchestration.store.database import Database
@@ -36,8 +36,7 @@ def work_lane(
     database = Database(settings.database_url)
     job = defs.resolve_job_def(job_of(lane).name)
     while True:
-        with database.transaction() as connection:
-            offer = _next_offer(connection, lane, only, settings)
+        offer = _next_offer(database, settings, lane, only)
         if offer is None:
             return
         result = job.execute_in_process(
@@ -50,21 +49,16 @@ def work_lane(
 
 
 def _next_offer(
-    connection: Connection, lane: str, only: str | None, settings: Settings
+    database: Database, settings: Settings, lane: str, only: str | None
 ) -> Offer | None:
-    if only is not None:
+    if only is None:
+        offers = offer_lane(database, settings, lane, at_most=1)
+        return offers[0] if offers else None
+    with database.transaction() as connection:
         workspace_id = cross_workspace.workspace_of(connection, only) or ""
         return cross_workspace.offer_one(
             connection, workspace_id, only, live_limit=None, lease=settings.offer_lease
         )
-    offers = cross_workspace.offer_waiting(
-        connection,
-        lane,
-        live_limit=settings.lane_offers(lane),
-        lease=settings.offer_lease,
-        at_most=1,
-    )
-    return offers[0] if offers else None
 
 
 def main(lane: str, only: str | None = None) -> None:

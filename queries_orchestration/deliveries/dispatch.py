@@ -21,6 +21,7 @@ from queries_orchestration.model.ids import slot_key
 from queries_orchestration.model.missed_slots import why_missed
 from queries_orchestration.model.recurrences import Recurrence, next_slot
 from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.publish import offer_lane
 from queries_orchestration.receives.runs import Runs
 from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import cross_workspace, dispatchers, occurrences, schedules
@@ -66,15 +67,7 @@ def run_pass(backends: Backends, runs: Runs, *, at: datetime, offer: bool) -> Pa
         recovered = recover_silent(backends, runs) + tend_offers(backends, runs, DELIVERY_LANE)
         expire_files(backends)
         backends.reached("before offering")
-        offers: list[Offer] = []
-        if offer:
-            with database.transaction() as connection:
-                offers = cross_workspace.offer_waiting(
-                    connection,
-                    DELIVERY_LANE,
-                    live_limit=settings.lane_offers(DELIVERY_LANE),
-                    lease=settings.offer_lease,
-                )
+        offers = offer_lane(database, settings, DELIVERY_LANE) if offer else []
         backends.reached("offers made")
         with database.transaction() as connection:
             dispatchers.end_pass(

@@ -5,8 +5,6 @@ The Dagster job runs the same steps as ops; tests and simulations call this one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from queries_orchestration.deliveries.deliver import deliver
 from queries_orchestration.deliveries.make_file import make_file
 from queries_orchestration.deliveries.resolve import resolve
@@ -19,22 +17,9 @@ from queries_orchestration.deliveries.skip_empty import is_to_be_skipped
 from queries_orchestration.model.outcomes import Outcome
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import failures_settled
-from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.receives.heartbeat import heartbeat_of
 from queries_orchestration.receives.start import NothingToDo, start
-from queries_orchestration.store.claims import Receive
-
-
-def heartbeat_of(
-    backends: Backends, receive: Receive, *, is_terminated: Callable[[], bool] | None = None
-) -> Heartbeat:
-    """Return the heartbeat that a running receive keeps, with its deadline from now."""
-    return Heartbeat(
-        backends.database,
-        receive,
-        interval=backends.settings.heartbeat_interval,
-        is_terminated=is_terminated,
-        deadline=backends.settings.delivery_deadline,
-    )
+from queries_orchestration.settings import DELIVERY_LANE
 
 
 def work(
@@ -50,7 +35,7 @@ def work(
     if isinstance(receive, NothingToDo):
         return receive
     with (
-        heartbeat_of(backends, receive) as heartbeat,
+        heartbeat_of(backends, receive, lane=DELIVERY_LANE) as heartbeat,
         failures_settled(backends, receive, fail),
     ):
         resolve(backends, receive)

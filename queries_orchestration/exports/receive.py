@@ -5,7 +5,6 @@ The Dagster job runs the same steps as ops; tests call ``work``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
@@ -15,26 +14,14 @@ from queries_orchestration.exports.settle import fail
 from queries_orchestration.model.errors import ReceiveLost, SourceGone
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import failures_settled
-from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.receives.heartbeat import Heartbeat, heartbeat_of
 from queries_orchestration.receives.start import NothingToDo, start
+from queries_orchestration.settings import EXPORT_LANE
 from queries_orchestration.store import claims, exports, sources
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
 
 INTERACTIVE_FILE_LIFETIME: Final = timedelta(days=7)
-
-
-def heartbeat_of(
-    backends: Backends, receive: Receive, *, is_terminated: Callable[[], bool] | None = None
-) -> Heartbeat:
-    """Return the heartbeat that a running export keeps, with its deadline from now."""
-    return Heartbeat(
-        backends.database,
-        receive,
-        interval=backends.settings.heartbeat_interval,
-        is_terminated=is_terminated,
-        deadline=backends.settings.export_deadline,
-    )
 
 
 def generate_export(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> Export:
@@ -88,7 +75,7 @@ def work(
     if isinstance(receive, NothingToDo):
         return receive
     with (
-        heartbeat_of(backends, receive) as heartbeat,
+        heartbeat_of(backends, receive, lane=EXPORT_LANE) as heartbeat,
         failures_settled(backends, receive, fail),
     ):
         return generate_export(backends, receive, heartbeat)

@@ -9,7 +9,6 @@ from pydantic import Field
 from queries_orchestration.deliveries import (
     deliver as deliver_step,
     make_file as make_file_step,
-    receive as receive_step,
     resolve as resolve_step,
     settle as settle_step,
     skip_empty as skip_empty_step,
@@ -67,8 +66,7 @@ def start(
     if isinstance(receive, start_step.NothingToDo):
         context.log.info("Nothing to do. %s", receive.reason)
         return
-    heartbeat = receive_step.heartbeat_of(backends, receive, is_terminated=terminated(context))
-    worker.begin(receive, heartbeat)
+    worker.begin(receive, lane=DELIVERY_LANE, is_terminated=terminated(context))
     resolved = False
     with delivery_step(context, backends, receive):
         resolve_step.resolve(backends, receive)
@@ -137,7 +135,7 @@ def settle(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     executor_def=dg.in_process_executor,
     tags={
         tags.LANE: DELIVERY_LANE,
-        tags.MAX_RUNTIME: str(int(Settings().delivery_deadline) + tags.RUNTIME_MARGIN),
+        tags.MAX_RUNTIME: tags.max_runtime(DELIVERY_LANE, Settings()),
     },
 )
 def deliver_occurrence() -> None:

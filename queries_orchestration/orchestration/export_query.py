@@ -42,8 +42,7 @@ def start_export(
     if isinstance(receive, start_step.NothingToDo):
         context.log.info("Nothing to do. %s", receive.reason)
         return
-    heartbeat = receive_step.heartbeat_of(backends, receive, is_terminated=terminated(context))
-    worker.begin(receive, heartbeat)
+    worker.begin(receive, lane=EXPORT_LANE, is_terminated=terminated(context))
     yield dg.Output(None, "started", metadata={"export": receive.key, "receive": receive.number})
 
 
@@ -65,7 +64,7 @@ def generate(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     executor_def=dg.in_process_executor,
     tags={
         tags.LANE: EXPORT_LANE,
-        tags.MAX_RUNTIME: str(int(Settings().export_deadline) + tags.RUNTIME_MARGIN),
+        tags.MAX_RUNTIME: tags.max_runtime(EXPORT_LANE, Settings()),
     },
 )
 def export_query() -> None:

@@ -12,8 +12,8 @@ from queries_orchestration.orchestration.deliver_occurrence import deliver_occur
 from queries_orchestration.orchestration.export_query import export_query
 from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.run_requests import run_request_of
+from queries_orchestration.receives.publish import offer_lane
 from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE
-from queries_orchestration.store import cross_workspace
 
 SECONDS_BETWEEN_LOOKS = 5
 
@@ -33,13 +33,7 @@ def _offering(name: str, lane: str, job: dg.JobDefinition, description: str) -> 
         settings = backends.settings
         recovered = recover_silent(backends, runs)
         released = tend_offers(backends, runs, lane)
-        with backends.database.transaction() as connection:
-            offers = cross_workspace.offer_waiting(
-                connection,
-                lane,
-                live_limit=settings.lane_offers(lane),
-                lease=settings.offer_lease,
-            )
+        offers = offer_lane(backends.database, settings, lane)
         if not offers:
             return dg.SkipReason(
                 f"Nothing waits that may start (recovered {recovered}, taken back {released})."

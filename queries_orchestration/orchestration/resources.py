@@ -1,7 +1,7 @@
 """Resources: the small interfaces of the product, opened for one run or one tick."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import dagster as dg
@@ -12,7 +12,7 @@ from queries_orchestration.communications.interface import Communications
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.link_keys import LinkKeys
 from queries_orchestration.receives.backends import Backends, read_link_keys
-from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.receives.heartbeat import Heartbeat, heartbeat_of
 from queries_orchestration.settings import Settings, load_settings
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import Storage
@@ -99,7 +99,8 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """The receive that the first op started; None in a run that began in the middle."""
         return self._receive
 
-    def begin(self, receive: Receive, heartbeat: Heartbeat) -> None:
+    def begin(self, receive: Receive, *, lane: str, is_terminated: Callable[[], bool]) -> None:
         """Keep the run's receive and start its heartbeat; both last until the run ends."""
         self._receive = receive
+        heartbeat = heartbeat_of(self.backends, receive, lane=lane, is_terminated=is_terminated)
         self._heartbeat = heartbeat.__enter__()

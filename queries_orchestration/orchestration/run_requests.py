@@ -31,15 +31,13 @@ def run_config_of(offer: Offer) -> dict[str, Any]:
 
 def tags_of(offer: Offer, settings: Settings) -> dict[str, str]:
     """Return the tags by which an operator finds the run, and Dagster queues it fairly."""
-    is_delivery = offer.lane == DELIVERY_LANE
-    deadline = settings.delivery_deadline if is_delivery else settings.export_deadline
     carried = {
         tags.LANE: offer.lane,
         tags.work_tag(offer.lane): offer.key,
         tags.WORKSPACE: offer.workspace_id,
         tags.OFFER: str(offer.number),
         tags.PRIORITY: str(offer.priority),
-        tags.MAX_RUNTIME: str(int(deadline) + tags.RUNTIME_MARGIN),
+        tags.MAX_RUNTIME: tags.max_runtime(offer.lane, settings),
     }
     return carried | ({tags.SCHEDULE: offer.schedule_id} if offer.schedule_id else {})
 

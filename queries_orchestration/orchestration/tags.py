@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from queries_orchestration.settings import DELIVERY_LANE
+from queries_orchestration.settings import DELIVERY_LANE, Settings
 
 LANE: Final = "queries/lane"
 WORKSPACE: Final = "queries/workspace"
@@ -23,3 +23,8 @@ RUNTIME_MARGIN: Final = 120
 def work_tag(lane: str) -> str:
     """Return the tag that holds the key of a lane's work."""
     return OCCURRENCE if lane == DELIVERY_LANE else EXPORT
+
+
+def max_runtime(lane: str, settings: Settings) -> str:
+    """Return the seconds after which Dagster ends a run of ``lane``."""
+    return str(int(settings.lane_deadline(lane)) + RUNTIME_MARGIN)

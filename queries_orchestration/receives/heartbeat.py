@@ -15,6 +15,7 @@ from queries_orchestration.model.errors import (
     ReceiveTimeout,
     StoreUnavailable,
 )
+from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import claims
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.database import Database
@@ -133,3 +134,20 @@ class Heartbeat:
 
     def _timeout(self) -> ReceiveTimeout:
         return ReceiveTimeout(f"It was not finished within {self._deadline:g} seconds.")
+
+
+def heartbeat_of(
+    backends: Backends,
+    receive: Receive,
+    *,
+    lane: str,
+    is_terminated: Callable[[], bool] | None = None,
+) -> Heartbeat:
+    """Return the heartbeat that a running receive of ``lane`` keeps, with its deadline from now."""
+    return Heartbeat(
+        backends.database,
+        receive,
+        interval=backends.settings.heartbeat_interval,
+        deadline=backends.settings.lane_deadline(lane),
+        is_terminated=is_terminated,
+    )

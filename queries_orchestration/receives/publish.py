@@ -1,4 +1,4 @@
-"""Publish committed work at once: the same offer that a sensor would make, and a nudge."""
+"""Offer what waits in a lane; publish committed work at once with the same offer and a nudge."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from queries_orchestration.receives.backends import Backends
+from queries_orchestration.settings import Settings
 from queries_orchestration.store import claims, cross_workspace
+from queries_orchestration.store.database import Database
 from queries_orchestration.store.offers import Offer, release
 
 Answer = Literal["accepted", "refused", "unknown"]
@@ -15,6 +17,20 @@ Launch = Callable[[Offer], Answer]
 """Asks for the run of an offer; ``unknown`` when no answer came, so that a run may follow."""
 
 log = logging.getLogger(__name__)
+
+
+def offer_lane(
+    database: Database, settings: Settings, lane: str, *, at_most: int | None = None
+) -> list[Offer]:
+    """Offer what waits in ``lane`` and may start, within the lane's limits."""
+    with database.transaction() as connection:
+        return cross_workspace.offer_waiting(
+            connection,
+            lane,
+            live_limit=settings.lane_offers(lane),
+            lease=settings.offer_lease,
+            at_most=at_most,
+        )
 
 
 def publish(backends: Backends, workspace_id: str, key: str, launch: Launch) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert as insert_into, select, update
+from sqlalchemy import Connection, insert as insert_into, select, update
 
 from queries_orchestration.model.errors import NotFound
+from queries_orchestration.store.rows import every, one_or_none
 from queries_orchestration.store.tables import connections, datasets
 
 
@@ -41,15 +42,13 @@ def get(connection: Connection, workspace_id: str, dataset_id: str) -> StoredDat
     query = select(datasets).where(
         datasets.c.workspace_id == workspace_id, datasets.c.id == dataset_id
     )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _dataset(row)
+    return one_or_none(connection, StoredDataset, query)
 
 
 def by_name(connection: Connection, workspace_id: str, name: str) -> StoredDataset | None:
     """Return the dataset of this name."""
     query = select(datasets).where(datasets.c.workspace_id == workspace_id, datasets.c.name == name)
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _dataset(row)
+    return one_or_none(connection, StoredDataset, query)
 
 
 def listing(connection: Connection, workspace_id: str) -> list[StoredDataset]:
@@ -57,7 +56,7 @@ def listing(connection: Connection, workspace_id: str) -> list[StoredDataset]:
     query = (
         select(datasets).where(datasets.c.workspace_id == workspace_id).order_by(datasets.c.name)
     )
-    return [_dataset(row) for row in connection.execute(query)]
+    return every(connection, StoredDataset, query)
 
 
 def insert(connection: Connection, dataset: StoredDataset) -> None:
@@ -89,10 +88,10 @@ def connection_of(connection: Connection, workspace_id: str, dataset_id: str) ->
         )
         .where(datasets.c.workspace_id == workspace_id, datasets.c.id == dataset_id)
     )
-    row = connection.execute(query).one_or_none()
-    if row is None:
+    found = one_or_none(connection, SourceConnection, query)
+    if found is None:
         raise NotFound("The workspace has no such dataset.")
-    return _connection(row)
+    return found
 
 
 def connections_listing(connection: Connection, workspace_id: str) -> list[SourceConnection]:
@@ -102,7 +101,7 @@ def connections_listing(connection: Connection, workspace_id: str) -> list[Sourc
         .where(connections.c.workspace_id == workspace_id)
         .order_by(connections.c.name)
     )
-    return [_connection(row) for row in connection.execute(query)]
+    return every(connection, SourceConnection, query)
 
 
 def insert_connection(connection: Connection, source_connection: SourceConnection) -> None:
@@ -120,11 +119,3 @@ def change_connection(connection: Connection, source_connection: SourceConnectio
         )
         .values(asdict(source_connection))
     )
-
-
-def _dataset(row: Row[Any]) -> StoredDataset:
-    return StoredDataset(**row._mapping)
-
-
-def _connection(row: Row[Any]) -> SourceConnection:
-    return SourceConnection(**row._mapping)

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, insert as insert_into, select, update
+from sqlalchemy import Connection, insert as insert_into, select, update
 
+from queries_orchestration.store.rows import every, one_or_none
 from queries_orchestration.store.tables import source_versions, sources
 
 SourceKind = Literal["query", "report"]
@@ -42,21 +43,19 @@ class SourceVersion:
 def get(connection: Connection, workspace_id: str, source_id: str) -> Source | None:
     """Return the source with this id, also when it is archived."""
     query = select(sources).where(sources.c.workspace_id == workspace_id, sources.c.id == source_id)
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _source(row)
+    return one_or_none(connection, Source, query)
 
 
 def by_name(connection: Connection, workspace_id: str, name: str) -> Source | None:
     """Return the source of this name, also when it is archived."""
     query = select(sources).where(sources.c.workspace_id == workspace_id, sources.c.name == name)
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _source(row)
+    return one_or_none(connection, Source, query)
 
 
 def listing(connection: Connection, workspace_id: str) -> list[Source]:
     """Return the sources of the workspace by name, archived ones too."""
     query = select(sources).where(sources.c.workspace_id == workspace_id).order_by(sources.c.name)
-    return [_source(row) for row in connection.execute(query)]
+    return every(connection, Source, query)
 
 
 def version(
@@ -68,8 +67,7 @@ def version(
         source_versions.c.source_id == source_id,
         source_versions.c.version == version,
     )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else SourceVersion(**row._mapping)
+    return one_or_none(connection, SourceVersion, query)
 
 
 def insert(connection: Connection, source: Source) -> None:
@@ -94,7 +92,3 @@ def add_version(connection: Connection, added: SourceVersion) -> None:
         .where(sources.c.workspace_id == added.workspace_id, sources.c.id == added.source_id)
         .values(current_version=added.version)
     )
-
-
-def _source(row: Row[Any]) -> Source:
-    return Source(**row._mapping)

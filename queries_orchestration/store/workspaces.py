@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
-from sqlalchemy import Connection, Row, insert as insert_into, select, update
+from sqlalchemy import Connection, insert as insert_into, select, update
 
+from queries_orchestration.store.rows import every, one_or_none
 from queries_orchestration.store.tables import workspaces
 
 
@@ -24,20 +24,17 @@ class Workspace:
 def get(connection: Connection, workspace_id: str) -> Workspace | None:
     """Return the workspace with this id."""
     query = select(workspaces).where(workspaces.c.id == workspace_id)
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _workspace(row)
+    return one_or_none(connection, Workspace, query)
 
 
 def by_name(connection: Connection, name: str) -> Workspace | None:
     """Return the workspace of this name."""
-    row = connection.execute(select(workspaces).where(workspaces.c.name == name)).one_or_none()
-    return None if row is None else _workspace(row)
+    return one_or_none(connection, Workspace, select(workspaces).where(workspaces.c.name == name))
 
 
 def listing(connection: Connection) -> list[Workspace]:
     """Return all workspaces by name."""
-    rows = connection.execute(select(workspaces).order_by(workspaces.c.name))
-    return [_workspace(row) for row in rows]
+    return every(connection, Workspace, select(workspaces).order_by(workspaces.c.name))
 
 
 def insert(connection: Connection, workspace: Workspace) -> None:
@@ -50,7 +47,3 @@ def change(connection: Connection, workspace: Workspace) -> None:
     connection.execute(
         update(workspaces).where(workspaces.c.id == workspace.id).values(asdict(workspace))
     )
-
-
-def _workspace(row: Row[Any]) -> Workspace:
-    return Workspace(**row._mapping)
