@@ -24,7 +24,6 @@ from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.publish import offer_lane
-from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.receives.start import NothingToDo
 from queries_orchestration.settings import DELIVERY_LANE, load_settings
 from queries_orchestration.store import (
@@ -42,6 +41,7 @@ from queries_orchestration.store.exports import Export
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.offers import Offer
 from queries_orchestration.store.schedules import Schedule
+from queries_orchestration_tests.no_runs import NoRuns
 
 MONDAY = datetime(2027, 1, 4, 7, 0, tzinfo=UTC)
 """The first slot: Monday 08:00 in Berlin."""

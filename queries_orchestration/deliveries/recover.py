@@ -10,7 +10,7 @@ from typing import Final
 
 from queries_orchestration.deliveries import settle as occurrence_settle
 from queries_orchestration.exports import settle as export_settle
-from queries_orchestration.model.errors import TransientError
+from queries_orchestration.model.errors import ReceiveLost, TransientError
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import try_again
 from queries_orchestration.receives.runs import Runs
@@ -59,7 +59,10 @@ def _recover(backends: Backends, runs: Runs, silent: Silent) -> bool:
         log.warning("worker_lost work=%s receive=%d", receive.key, receive.number)
         lost = WorkerLost(f"The worker was lost {MAX_RECEIVES} times; see its runs in Dagster.")
         fail = occurrence_settle.fail if silent.lane == DELIVERY_LANE else export_settle.fail
-        try_again(backends, receive, lost, fail)
+        try:
+            try_again(backends, receive, lost, fail)
+        except ReceiveLost:
+            return False  # The worker woke up just now and ended its receive itself.
     if state == "working":
         runs.report_lost(silent.run_id)
     return True

@@ -24,16 +24,3 @@ class Runs(Protocol):
     def report_lost(self, run_id: str) -> None:
         """Report a run whose worker is gone as failed, so that its place is freed."""
         ...
-
-
-class NoRuns:
-    """Knows of no run: for a process that does not look into Dagster."""
-
-    def of_offer(self, offer: Offer) -> RunState:  # noqa: ARG002 - the protocol's signature
-        return "unknown"
-
-    def of_receive(self, run_id: str) -> RunState:  # noqa: ARG002 - the protocol's signature
-        return "unknown"
-
-    def report_lost(self, run_id: str) -> None:
-        """Do nothing: there is no run to report."""

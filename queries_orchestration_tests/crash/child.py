@@ -17,8 +17,8 @@ from queries_orchestration.exports import receive as exports_receive
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.publish import publish
-from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.settings import DELIVERY_LANE, load_settings
+from queries_orchestration_tests.no_runs import NoRuns
 
 
 def main() -> None:

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.model.ids import slot_key
-from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.store import dispatchers, schedules, tables
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
 from queries_orchestration_tests.house import MONDAY, WEEK, House
+from queries_orchestration_tests.no_runs import NoRuns
 
 
 def test_a_due_slot_becomes_one_occurrence_and_the_recurrence_moves_on(house: House) -> None:

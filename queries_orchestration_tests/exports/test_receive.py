@@ -18,7 +18,6 @@ from queries_orchestration.exports.expire import expire_files
 from queries_orchestration.exports.receive import work
 from queries_orchestration.model.errors import NotFound, ReceiveLost, SourceUnavailable
 from queries_orchestration.model.ids import new_id
-from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.receives.start import NothingToDo
 from queries_orchestration.store import database as store_database, tables
 from queries_orchestration.store.exports import Export
@@ -33,6 +32,7 @@ from queries_orchestration_tests.exports.admitted import (
 )
 from queries_orchestration_tests.exports.test_open_query import REGIONAL
 from queries_orchestration_tests.house import MONDAY, House
+from queries_orchestration_tests.no_runs import NoRuns
 
 HOUR, WEEK = timedelta(hours=1), timedelta(days=7)
 ADA = """\

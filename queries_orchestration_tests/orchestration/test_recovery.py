@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import dagster as dg
 import pytest
@@ -12,14 +12,17 @@ from dagster import DagsterRunStatus as Status
 from dagster._core.errors import DagsterExecutionInterruptedError
 
 from queries_orchestration.definitions import defs
-from queries_orchestration.deliveries import make_file as make_file_step
+from queries_orchestration.deliveries import make_file as make_file_step, recover
 from queries_orchestration.deliveries.recover import recover_silent, tend_offers
 from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.deliveries.settle import settle_skipped_empty
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.dagster_runs import DagsterRuns
 from queries_orchestration.orchestration.run_requests import job_of, run_config_of, tags_of
+from queries_orchestration.receives.boundary import try_again
 from queries_orchestration.receives.start import NothingToDo, start
 from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE
+from queries_orchestration.store import cross_workspace
 from queries_orchestration.store.offers import Offer
 from queries_orchestration_tests.house import MONDAY, House
 
@@ -115,6 +118,25 @@ def test_a_lost_workers_run_is_reported_failed_so_that_its_place_is_freed(
     assert job_house.claim(offer.key).state == "waiting"
 
 
+def test_a_worker_that_wakes_while_it_is_recovered_does_not_end_the_pass(
+    job_house: House, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer = _offer(job_house, DELIVERY_LANE)
+    receive = start(job_house.backends, offer.key, offer_number=offer.number, run_id="late")
+    assert not isinstance(receive, NothingToDo)
+    found = _wait_for(lambda: _silent(job_house))
+
+    def woken_meanwhile(*arguments: Any) -> None:
+        settle_skipped_empty(job_house.backends, receive)
+        try_again(*arguments)
+
+    monkeypatch.setattr(recover, "try_again", woken_meanwhile)
+
+    assert found == 1
+    assert recover_silent(job_house.backends, DagsterRuns(instance)) == 0
+    assert job_house.occurrence(offer.key).outcome == "skipped_empty"
+
+
 def test_terminating_a_run_settles_its_occurrence_cancelled_and_sends_nothing(
     job_house: House, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +187,12 @@ def test_the_same_occurrence_by_tick_sensor_launchpad_and_re_execution_is_worked
     (occurrence,) = job_house.history()
     assert (occurrence.outcome, occurrence.receive_number) == ("delivered", 1)
     assert len(job_house.messages()) == 2
+
+
+def _silent(house: House) -> int:
+    with house.backends.database.read() as connection:
+        silence = house.backends.settings.heartbeat_silence
+        return len(cross_workspace.silent_receives(connection, silence=silence, limit=10))
 
 
 def _offer(house: House, lane: str) -> Offer:

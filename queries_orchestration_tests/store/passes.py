@@ -9,9 +9,9 @@ from datetime import datetime
 
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.receives.backends import open_backends
-from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store.dispatchers import only_pass
+from queries_orchestration_tests.no_runs import NoRuns
 
 
 def main() -> None:

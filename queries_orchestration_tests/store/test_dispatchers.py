@@ -19,11 +19,11 @@ import sqlalchemy as sa
 from queries_orchestration.deliveries.dispatch import Pass, run_pass
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.store import dispatchers, schedules
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.dispatchers import only_pass
 from queries_orchestration.store.tables import occurrences
+from queries_orchestration_tests.no_runs import NoRuns
 from queries_orchestration_tests.store.valid_rows import SLOT, set_up
 
 DAY = timedelta(days=1)

@@ -17,7 +17,6 @@ from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.recover import recover_silent
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.receives.runs import NoRuns
 from queries_orchestration.receives.start import NothingToDo, start as start_run
 from queries_orchestration.store import (
     claims,
@@ -31,6 +30,7 @@ from queries_orchestration.store.cross_workspace import offer_one
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.tables import metadata, receives
+from queries_orchestration_tests.no_runs import NoRuns
 from queries_orchestration_tests.store.valid_rows import (
     SLOT,
     insert_slot,
