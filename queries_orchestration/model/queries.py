@@ -85,7 +85,7 @@ def parse_query(mapping: Mapping[str, object], dataset: Dataset) -> Query:
         required=["dataset", "fields"], optional=["filters", "sort", "parameters"]
     )
     pieces["dataset"].choice([dataset.name])
-    parameters = _parse_parameters(_items(pieces.get("parameters")))
+    parameters = parse_parameters(pieces.get("parameters"))
     columns = tuple(_parse_column(item, dataset) for item in pieces["fields"].items())
     query = Query(
         dataset=dataset.name,
@@ -109,9 +109,14 @@ def _items(part: Part | None) -> Sequence[Part]:
     return part.items() if part is not None and part.value != [] else ()
 
 
-def _parse_parameters(items: Sequence[Part]) -> dict[str, Parameter]:
+def parse_parameters(part: Part | None) -> dict[str, Parameter]:
+    """Read the parameters of a query or report, by name; None for none.
+
+    Raises:
+        InvalidQuery: the definition is wrong; the message names the piece.
+    """
     parameters: dict[str, Parameter] = {}
-    for item in items:
+    for item in _items(part):
         if not isinstance(item.value, Mapping):
             raise item.refuse("must be a mapping")
         try:
