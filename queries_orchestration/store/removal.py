@@ -15,6 +15,7 @@ from queries_orchestration.store.tables import (
     connections,
     datasets,
     people,
+    report_queries,
     schedule_recipients,
     schedules,
     source_versions,
@@ -30,10 +31,11 @@ _TABLES: Final[dict[type[Removable], Table]] = {
     Source: sources,
     Schedule: schedules,
 }
-# What belongs to a row goes with it: the recipients of a schedule, the versions of a source.
-_PARTS: Final[dict[type[Removable], tuple[Table, Column[str]]]] = {
-    Source: (source_versions, source_versions.c.source_id),
-    Schedule: (schedule_recipients, schedule_recipients.c.schedule_id),
+# What belongs to a row goes with it, in this order: the recipients of a schedule; the versions of
+# a source, before them what those of a report show.
+_PARTS: Final[dict[type[Removable], tuple[Column[str], ...]]] = {
+    Source: (report_queries.c.report_id, source_versions.c.source_id),
+    Schedule: (schedule_recipients.c.schedule_id,),
 }
 
 
@@ -45,8 +47,8 @@ def remove(connection: Connection, row: Removable) -> bool:
     table = _TABLES[type(row)]
     try:
         with connection.begin_nested():
-            if type(row) in _PARTS:
-                parts, belongs_to = _PARTS[type(row)]
+            for belongs_to in _PARTS.get(type(row), ()):
+                parts = belongs_to.table
                 connection.execute(
                     delete(parts).where(
                         parts.c.workspace_id == row.workspace_id, belongs_to == row.id

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection, insert as insert_into, select, update
 
+from queries_orchestration.model.formats import SourceKind
 from queries_orchestration.store.rows import every, one_or_none
 from queries_orchestration.store.tables import source_versions, sources
-
-SourceKind = Literal["query", "report"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,6 +106,7 @@ DUPLICATES: list[tuple[str, dict[str, Any], str]] = [
     ("datasets", {"id": "other"}, "uq_datasets_workspace_id_name"),
     ("sources", {"id": "other"}, "uq_sources_workspace_id_name"),
     ("source_versions", {}, "pk_source_versions"),
+    ("report_queries", {}, "pk_report_queries"),
     ("schedules", {"id": "other"}, "uq_schedules_workspace_id_name"),
     ("schedule_recipients", {"position": 1}, "pk_schedule_recipients"),
     ("exports", {"id": "other"}, "uq_exports_storage_key"),

@@ -43,6 +43,8 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "definition": {},
             "created_at": SLOT,
         },
+        "report_queries": own
+        | {"report_id": source, "report_version": 1, "query_id": source, "query_version": 1},
         "schedules": named
         | {
             "id": schedule,

@@ -111,6 +111,26 @@ source_versions = Table(
     CheckConstraint("version >= 1", name="version"),
 )
 
+# Which version of each query a version of a report shows.
+report_queries = Table(
+    "report_queries",
+    metadata,
+    id_column("workspace_id"),
+    id_column("report_id"),
+    Column("report_version", Integer, nullable=False),
+    id_column("query_id"),
+    Column("query_version", Integer, nullable=False),
+    PrimaryKeyConstraint("workspace_id", "report_id", "report_version", "query_id"),
+    within("source_versions", "report_id", "report_version", target="source_id version"),
+    within("source_versions", "query_id", "query_version", target="source_id version"),
+)
+Index(
+    "ix_report_queries_query",
+    report_queries.c.workspace_id,
+    report_queries.c.query_id,
+    report_queries.c.query_version,
+)
+
 schedules = Table(
     "schedules",
     metadata,
