@@ -7,7 +7,12 @@ import dagster as dg
 from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence
 from queries_orchestration.orchestration.dispatcher import dispatch_deliveries
 from queries_orchestration.orchestration.export_query import export_query
-from queries_orchestration.orchestration.offering import offer_deliveries, offer_exports
+from queries_orchestration.orchestration.offering import (
+    offer_deliveries,
+    offer_exports,
+    offer_reports,
+)
+from queries_orchestration.orchestration.render_report import render_report
 from queries_orchestration.orchestration.resources import (
     CommunicationsResource,
     StorageResource,
@@ -15,9 +20,9 @@ from queries_orchestration.orchestration.resources import (
 )
 
 defs = dg.Definitions(
-    jobs=[deliver_occurrence, export_query],
+    jobs=[deliver_occurrence, export_query, render_report],
     schedules=[dispatch_deliveries],
-    sensors=[offer_deliveries, offer_exports],
+    sensors=[offer_deliveries, offer_exports, offer_reports],
     resources={
         "worker": WorkerResource(
             storage=StorageResource(), communications=CommunicationsResource()

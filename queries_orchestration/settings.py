@@ -27,6 +27,7 @@ LANE_WIDTHS: Final[Mapping[str, int]] = {DELIVERY_LANE: 3, EXPORT_LANE: 2, REPOR
 MAX_RECEIVES: Final = 3
 
 PREFIX: Final = "QUERIES_"
+MOST_ROWS: Final = 1_000_000
 LONGEST_SECONDS: Final = 7 * 24 * 3600
 SMALLEST_PART_BYTES: Final = 5 * 1024 * 1024
 """What S3 wants of every part but the last."""
@@ -119,6 +120,32 @@ class Settings:
         "Seconds one receive of a delivery may take",
         900.0,
     )
+    render_deadline: float = _setting(
+        "QUERIES_RENDER_DEADLINE",
+        "Seconds one receive of a report's render may take",
+        900.0,
+    )
+    render_wait: float = _setting(
+        "QUERIES_RENDER_WAIT",
+        "Seconds one receive of a delivery waits for its report;"
+        " shorter than `QUERIES_DELIVERY_DEADLINE`",
+        720.0,
+    )
+    report_rows: int = _setting(
+        "QUERIES_REPORT_ROWS",
+        "Rows that one section of a report reads at most; a section that is cut says so",
+        20_000,
+    )
+    report_section_rows: int = _setting(
+        "QUERIES_REPORT_SECTION_ROWS",
+        "Rows of one table that are printed at most (PDF); a table that is cut says so",
+        500,
+    )
+    report_document_rows: int = _setting(
+        "QUERIES_REPORT_DOCUMENT_ROWS",
+        "Rows of all tables of a report that are printed at most (PDF)",
+        3_000,
+    )
     export_deadline: float = _setting(
         "QUERIES_EXPORT_DEADLINE",
         "Seconds one receive of an interactive export may take",
@@ -146,7 +173,9 @@ class Settings:
 
     def lane_deadline(self, lane: str) -> float:
         """Return the seconds that one receive of ``lane`` may take."""
-        return self.delivery_deadline if lane == DELIVERY_LANE else self.export_deadline
+        if lane == DELIVERY_LANE:
+            return self.delivery_deadline
+        return self.render_deadline if lane == REPORT_LANE else self.export_deadline
 
     def retry_after(self, receives: int) -> float:
         """Return the seconds to wait once ``receives`` receives have failed."""
@@ -228,6 +257,14 @@ def _check(settings: Settings) -> None:
         raise InvalidSettings(
             "QUERIES_HEARTBEAT_SILENCE must be longer than QUERIES_HEARTBEAT_INTERVAL."
         )
+    if settings.render_wait >= settings.delivery_deadline:
+        raise InvalidSettings(
+            "QUERIES_RENDER_WAIT must be shorter than QUERIES_DELIVERY_DEADLINE: a delivery that"
+            " waited for its report must have time to send it."
+        )
+    for item in fields(settings):
+        if item.name.startswith("report_") and not 1 <= getattr(settings, item.name) <= MOST_ROWS:
+            raise InvalidSettings(f"{item.metadata['variable']} must be from 1 to {MOST_ROWS}.")
     if settings.part_bytes < SMALLEST_PART_BYTES:
         raise InvalidSettings(f"QUERIES_PART_BYTES must be at least {SMALLEST_PART_BYTES}.")
 

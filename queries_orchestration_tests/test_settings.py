@@ -73,6 +73,11 @@ def test_without_any_variable_everything_lies_in_the_home_below_the_current_fold
         heartbeat_silence=120,
         retry_delay=60,
         delivery_deadline=900,
+        render_deadline=900,
+        render_wait=720,
+        report_rows=20_000,
+        report_section_rows=500,
+        report_document_rows=3_000,
         export_deadline=21_600,
         dispatch_budget=40,
         part_bytes=8_388_608,
@@ -103,6 +108,11 @@ def test_every_variable_reaches_its_setting(tmp_path: Path) -> None:
         "heartbeat_silence": 3.0,
         "retry_delay": 4.0,
         "delivery_deadline": 5.0,
+        "render_deadline": 7.0,
+        "render_wait": 4.5,
+        "report_rows": 10,
+        "report_section_rows": 1,
+        "report_document_rows": 1_000_000,
         "export_deadline": 6.0,
         "dispatch_budget": float(LONGEST_SECONDS),
         "part_bytes": 5 * 1024 * 1024,
@@ -180,6 +190,23 @@ def test_the_silence_is_longer_than_the_interval(silence: str) -> None:
     assert _refusal({"QUERIES_HEARTBEAT_SILENCE": silence}) == (
         "QUERIES_HEARTBEAT_SILENCE must be longer than QUERIES_HEARTBEAT_INTERVAL."
     )
+
+
+@pytest.mark.parametrize("wait", ["900", "901"])
+def test_a_delivery_that_waited_for_its_report_has_time_to_send_it(wait: str) -> None:
+    assert _refusal({"QUERIES_RENDER_WAIT": wait}) == (
+        "QUERIES_RENDER_WAIT must be shorter than QUERIES_DELIVERY_DEADLINE: a delivery that"
+        " waited for its report must have time to send it."
+    )
+
+
+@pytest.mark.parametrize(
+    "variable",
+    ["QUERIES_REPORT_ROWS", "QUERIES_REPORT_SECTION_ROWS", "QUERIES_REPORT_DOCUMENT_ROWS"],
+)
+@pytest.mark.parametrize("text", ["0", "-1", "1000001"])
+def test_a_report_has_a_row_and_not_too_many(variable: str, text: str) -> None:
+    assert _refusal({variable: text}) == f"{variable} must be from 1 to 1000000."
 
 
 @pytest.mark.parametrize(

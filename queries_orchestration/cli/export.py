@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import cast, get_args
 
 import click
 
@@ -23,11 +22,12 @@ from queries_orchestration.cli.words import (
     workspace_option,
 )
 from queries_orchestration.exports.admit import admit_export
-from queries_orchestration.exports.file_writer import FileFormat
 from queries_orchestration.exports.look_up import look_up
+from queries_orchestration.exports.open_source import lane_of
 from queries_orchestration.model.clock import system_clock
+from queries_orchestration.model.formats import FORMATS
 from queries_orchestration.receives.backends import open_backends
-from queries_orchestration.settings import EXPORT_LANE, Settings
+from queries_orchestration.settings import Settings
 
 
 @click.command()
@@ -37,9 +37,9 @@ from queries_orchestration.settings import EXPORT_LANE, Settings
 @click.option(
     "--format",
     "file_format",
-    type=click.Choice(get_args(FileFormat)),
+    type=click.Choice(FORMATS),
     required=True,
-    help="Of the file.",
+    help="Of the file: csv or xlsx of a query, pdf or xlsx of a report.",
 )
 @set_option
 @click.option(
@@ -70,7 +70,7 @@ def export(
     wait: float | None,
     as_json: bool,
 ) -> None:
-    """Make a file of the whole result of the query SOURCE, as a person.
+    """Make a file of SOURCE, as a person: a query's whole result, or a report.
 
     Ctrl-C leaves the export running. With --no-wait take the file later with
     `queries exports download`.
@@ -91,16 +91,17 @@ def export(
         place.id,
         person_id=asker.id,
         source_name=source,
-        file_format=cast(FileFormat, file_format),
+        file_format=file_format,
         given_values=values,
         time_zone=time_zone,
     )
+    asked = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)
     options = f"{export_id} --workspace {place.name} --as {asker.name}"
     followed = Followed(
         workspace_id=place.id,
         key=export_id,
         export_id=export_id,
-        lane=EXPORT_LANE,
+        lane=lane_of(asked.source.kind),
         label=f"Exporting {place.name}/{source}",
         later=(
             "The export does not end with this command. To take its file, see it or stop it:\n"

@@ -21,7 +21,7 @@ from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import person_option, workspace_option
 from queries_orchestration.exports.cancel import cancel_export
 from queries_orchestration.exports.download import download as give_link
-from queries_orchestration.exports.download_link import ExportFile
+from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.exports.look_up import look_up, own_exports
 from queries_orchestration.exports.open_link import open_link
 from queries_orchestration.model.clock import system_clock
@@ -61,7 +61,7 @@ def list_(
         click.echo(f"{asker.name} has asked for no exports: `queries export` does.")
     else:
         print_table(
-            ["EXPORT", "QUERY", "FORMAT", "REQUESTED", "STATE", "SIZE"],
+            ["EXPORT", "SOURCE", "FORMAT", "REQUESTED", "STATE", "SIZE"],
             [
                 [
                     file.export.id,

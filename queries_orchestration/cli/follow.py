@@ -33,7 +33,8 @@ class StillWaiting(QueriesError):
 class Followed:
     """An occurrence or an export, and the export that makes its file.
 
-    ``later`` tells the person how to see to it without this command.
+    ``later`` tells the person how to see to it without this command; ``first`` is the render that
+    it waits for, if it is the delivery of a report.
     """
 
     workspace_id: str
@@ -42,6 +43,7 @@ class Followed:
     lane: str
     label: str
     later: str
+    first: Followed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ class _Look:
 
 
 def publish_now(backends: Backends, work: Followed) -> None:
-    """Ask Dagster for the run at once, where a web server is set; else the sensor finds the work.
+    """Ask Dagster for the runs at once, where a web server is set; else the sensors find the work.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
@@ -70,7 +72,9 @@ def publish_now(backends: Backends, work: Followed) -> None:
     # Imported here: it loads Dagster.
     from queries_orchestration.orchestration.run_requests import nudge
 
-    publish(backends, work.workspace_id, work.key, nudge(backends.settings))
+    for one in (work.first, work):
+        if one is not None:
+            publish(backends, one.workspace_id, one.key, nudge(backends.settings))
 
 
 def follow(
@@ -88,6 +92,10 @@ def follow(
         LaneFailed: the child process ended badly.
         StoreUnavailable: the database cannot be reached.
     """
+    if work_here and work.first is not None:
+        began = time.monotonic()
+        follow(backends, work.first, work_here=True, wait=wait, quiet=quiet)
+        wait = None if wait is None else max(0.0, wait - (time.monotonic() - began))
     worker = Worker(backends.settings, work.lane, work.key) if work_here else None
     newest = ""
 

@@ -17,7 +17,12 @@ from queries_orchestration.cli.output import (
     slot_text,
     zone_of,
 )
-from queries_orchestration.cli.told_occurrence import occurrence_json, reason_text, result_text
+from queries_orchestration.cli.told_occurrence import (
+    notes_text,
+    occurrence_json,
+    reason_text,
+    result_text,
+)
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import NotFound
@@ -129,6 +134,6 @@ def _print(chapter: Chapter) -> None:
         slot = slot_text(schedule, occurrence)
         ended = occurrence.outcome or occurrence.state
         click.echo(f"  {slot:<20}  {ended:<16}  {occurrence.key}")
-        for line in (result_text(told), reason_text(told)):
+        for line in (result_text(told), reason_text(told), *notes_text(told)):
             if line:
                 print_wrapped(line, indent=6)

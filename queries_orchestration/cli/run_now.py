@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -21,9 +22,11 @@ from queries_orchestration.cli.words import (
 from queries_orchestration.deliveries.run_now import run_now as admit
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import NotFound
-from queries_orchestration.receives.backends import open_backends
-from queries_orchestration.settings import DELIVERY_LANE, Settings
-from queries_orchestration.store import occurrences
+from queries_orchestration.receives.backends import Backends, open_backends
+from queries_orchestration.settings import DELIVERY_LANE, REPORT_LANE, Settings
+from queries_orchestration.store import claims, occurrences
+from queries_orchestration.store.schedules import Schedule
+from queries_orchestration.store.workspaces import Workspace
 
 LONGEST_KEY = 200
 
@@ -79,19 +82,7 @@ def run_now(
         client_key=client_key,
         reason=reason,
     )
-    with backends.database.read() as connection:
-        occurrence = occurrences.get(connection, place.id, key)
-    followed = Followed(
-        workspace_id=place.id,
-        key=key,
-        export_id=(occurrence and occurrence.export_id) or "",
-        lane=DELIVERY_LANE,
-        label=f"Running {place.name}/{plan.name}",
-        later=(
-            f"{key} does not end with this command. To see it:\n"
-            f"  queries history {plan.name} --workspace {place.name}"
-        ),
-    )
+    followed = _followed(backends, place, plan, key)
     if not work:
         publish_now(backends, followed)
     if not no_wait:
@@ -111,6 +102,28 @@ def run_now(
         click.echo(key)
     else:
         _print(told)
+
+
+def _followed(backends: Backends, place: Workspace, plan: Schedule, key: str) -> Followed:
+    with backends.database.read() as connection:
+        occurrence = occurrences.get(connection, place.id, key)
+        export_id = (occurrence and occurrence.export_id) or ""
+        is_rendered = claims.get(connection, place.id, export_id) is not None
+    work = Followed(
+        workspace_id=place.id,
+        key=key,
+        export_id=export_id,
+        lane=DELIVERY_LANE,
+        label=f"Running {place.name}/{plan.name}",
+        later=(
+            f"{key} does not end with this command. To see it:\n"
+            f"  queries history {plan.name} --workspace {place.name}"
+        ),
+    )
+    if not is_rendered:
+        return work
+    label = f"Rendering {place.name}/{plan.name}"
+    return replace(work, first=replace(work, key=export_id, lane=REPORT_LANE, label=label))
 
 
 def _print(told: dict[str, Any]) -> None:

@@ -54,9 +54,9 @@ def list_(settings: Settings, workspace: str | None, as_json: bool) -> None:
         click.echo("There are no schedules yet: `queries catalog apply` brings them in.")
     else:
         print_table(
-            ["SCHEDULE", "STATE", "NEXT", "QUERY", "VERSION", "OWNER"],
+            ["SCHEDULE", "STATE", "NEXT", "SOURCE", "VERSION", "OWNER"],
             [
-                [plan.name, one["state"], _next(plan), one["query"], _version(one), one["owner"]]
+                [plan.name, one["state"], _next(plan), one["source"], _version(one), one["owner"]]
                 for plan, one in zip(plans, told, strict=True)
             ],
         )
@@ -68,7 +68,7 @@ def list_(settings: Settings, workspace: str | None, as_json: bool) -> None:
 @json_option
 @pass_ready_settings
 def show(settings: Settings, schedule: str, workspace: str | None, as_json: bool) -> None:
-    """Show SCHEDULE: its rule, query, recipients, state."""
+    """Show SCHEDULE: its rule, query or report, recipients, state."""
     database = Database(settings.database_url)
     with database.read() as connection:
         place = workspace_named(connection, workspace)
@@ -106,7 +106,7 @@ def resume(settings: Settings, schedule: str, workspace: str | None, as_json: bo
 @schedules.command()
 @click.argument("schedule")
 @workspace_option
-@click.option("--version", type=click.IntRange(1), help="Of the query; default: its current one.")
+@click.option("--version", type=click.IntRange(1), help="Of its query; default: the current one.")
 @set_option
 @click.option("--no-values", is_flag=True, help="Take away the values it has.")
 @json_option
@@ -121,6 +121,8 @@ def repin(
     as_json: bool,
 ) -> None:
     """Move SCHEDULE to another version of its query, if its owner can open that.
+
+    Of a report, which is always rendered as it is now, this takes its change as seen.
 
     The values of --set take the place of all the values it has.
     """
@@ -161,14 +163,14 @@ def _tell(database: Database, place: Workspace, plan: Schedule, *, as_json: bool
             ("reason", reason),
             ("next", _next(plan)),
             ("recurrence", f"{plan.cron}  {plan.time_zone}"),
-            ("query", f"{told['query']}, version {_version(told)}"),
+            (told["kind"], f"{told['source']}, version {_version(told)}"),
             ("values", ", ".join(f"{name}={value}" for name, value in told["values"].items())),
             ("format", plan.format),
             ("owner", told["owner"]),
             ("recipients", ", ".join(told["recipients"])),
             ("missed slots", plan.missed_slots),
             ("late by at most", plan.lateness_limit and f"{plan.lateness_limit} s"),
-            ("if empty", "is skipped" if plan.skip_empty else "is delivered"),
+            ("if empty", _if_empty(told)),
             ("failures in a row", plan.failure_streak or None),
         ]
     )
@@ -194,7 +196,8 @@ def _json(connection: Connection, place: Workspace, plan: Schedule) -> dict[str,
         "failure_streak": plan.failure_streak,
         "cron": plan.cron,
         "time_zone": plan.time_zone,
-        "query": source.name if source else None,
+        "source": source.name if source else None,
+        "kind": source.kind if source else "source",
         "version": plan.pinned_version,
         "current_version": source.current_version if source else None,
         "values": plan.runtime_values,
@@ -206,6 +209,12 @@ def _json(connection: Connection, place: Workspace, plan: Schedule) -> dict[str,
         "lateness_limit": plan.lateness_limit,
         "written_by": plan.written_by,
     }
+
+
+def _if_empty(told: dict[str, Any]) -> str | None:
+    if told["kind"] == "report":
+        return None  # its sections say so themselves
+    return "is skipped" if told["skip_empty"] else "is delivered"
 
 
 def _next(plan: Schedule) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 import click
 from sqlalchemy import Connection
 
-from queries_orchestration.cli.lane_process import run_lane_process
+from queries_orchestration.cli.lanes import work_lanes
 from queries_orchestration.cli.output import (
     json_option,
     local_text,
@@ -63,13 +63,12 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
         if done.held_by is not None:
             raise PassHeld(f"Another dispatcher pass is at work: {done.held_by}. Try again.")
         totals = {"admitted": done.admitted, "missed": done.missed, "recovered": done.recovered}
-        while work and (lanes := _lanes_that_may_start(backends)):
+        while work and _lanes_that_may_start(backends):
             if not as_json and not worked:
                 click.echo("Working …", err=True)
             finished = [
                 _look_up(backends, key)
-                for lane in lanes
-                for key in run_lane_process(settings, lane)
+                for key in work_lanes(settings, lambda: _lanes_that_may_start(backends))
             ]
             worked += finished
             if not finished:
@@ -131,7 +130,7 @@ def _print_json(
                 {
                     "export": one.key,
                     "workspace": one.workspace,
-                    "query": one.name,
+                    "source": one.name,
                     "state": one.state,
                     "code": one.code,
                 }
@@ -141,7 +140,7 @@ def _print_json(
             "waiting": [
                 {
                     one.kind: one.key,
-                    "schedule" if one.kind == "occurrence" else "query": one.name,
+                    "schedule" if one.kind == "occurrence" else "source": one.name,
                     "why": wait.why,
                     "until": wait.until,
                 }
@@ -164,7 +163,7 @@ def _print_text(
     if worked:
         click.echo()
         print_table(
-            ["SCHEDULE OR QUERY", "SLOT", "ENDED", "CODE"],
+            ["SCHEDULE OR SOURCE", "SLOT", "ENDED", "CODE"],
             [[one.where, one.slot, one.outcome or one.state, one.code] for one in worked],
         )
     if waiting:

@@ -20,7 +20,7 @@ from queries_orchestration.store import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """One piece of work; ``name`` is its schedule's or its query's, ``slot`` is for people."""
+    """One piece of work; ``name`` is its schedule's or its source's, ``slot`` is for people."""
 
     kind: str
     key: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from queries_orchestration.cli.output import local_text, rows_and_size
-from queries_orchestration.exports.download_link import ExportFile
+from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.model.time_zones import zone
 
 
@@ -15,7 +15,8 @@ def export_json(workspace: str, file: ExportFile) -> dict[str, Any]:
     return {
         "export": export.id,
         "workspace": workspace,
-        "query": file.source.name,
+        "source": file.source.name,
+        "kind": file.source.kind,
         "version": export.version,
         "purpose": export.purpose,
         "schedule": file.schedule.name if file.schedule else None,
@@ -45,7 +46,7 @@ def export_pairs(workspace: str, file: ExportFile) -> list[tuple[str, object]]:
     reason = ": ".join(filter(None, (export.code, export.message)))
     return [
         ("export", export.id),
-        ("query", f"{workspace}/{file.source.name}, version {export.version}"),
+        (file.source.kind, f"{workspace}/{file.source.name}, version {export.version}"),
         ("schedule", file.schedule.name if file.schedule else None),
         ("values", ", ".join(f"{name}={told}" for name, told in export.runtime_values.items())),
         ("state", export.state),

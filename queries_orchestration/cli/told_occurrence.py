@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from queries_orchestration.cli.output import local_text
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import claims, deliveries, exports, people
 from queries_orchestration.store.occurrences import Occurrence
@@ -36,6 +37,7 @@ def occurrence_json(
         "receives": occurrence.receive_number,
         "attempts": _attempts(connection, occurrence),
         "source_changed": occurrence.source_changed,
+        "late_file": _late_file(connection, occurrence),
         "settled_at": occurrence.settled_at,
         "file": _file(connection, backends, occurrence),
         "deliveries": _deliveries(connection, occurrence),
@@ -58,6 +60,18 @@ def _file(
         "location": backends.storage.location(export.storage_key),
         "expires_at": export.expires_at,
     }
+
+
+def _late_file(connection: Connection, occurrence: Occurrence) -> dict[str, Any] | None:
+    """Return the export whose render completed after its delivery had failed."""
+    export = occurrence.export_id and exports.get(
+        connection, occurrence.workspace_id, occurrence.export_id
+    )
+    if not export or export.completed_at is None or occurrence.outcome != "failed":
+        return None
+    if occurrence.settled_at is None or export.completed_at <= occurrence.settled_at:
+        return None
+    return {"export": export.id, "completed_at": export.completed_at, "state": export.state}
 
 
 def _attempts(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
@@ -103,6 +117,19 @@ def result_text(told: dict[str, Any]) -> str:
         for delivery in told["deliveries"]
     )
     return ": ".join(filter(None, (" ".join(parts), got)))
+
+
+def notes_text(told: dict[str, Any]) -> list[str]:
+    """Return what else is to be known: a changed source, a file that came too late."""
+    notes = []
+    if told["source_changed"]:
+        notes.append("its source has changed since the schedule was set up")
+    if late := told["late_file"]:
+        notes.append(
+            f"its report was rendered later, at {local_text(late['completed_at'])}, and is"
+            f" {'kept' if late['state'] == 'ready' else late['state']}: export {late['export']}"
+        )
+    return notes
 
 
 def reason_text(told: dict[str, Any]) -> str:

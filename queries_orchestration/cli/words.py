@@ -52,14 +52,14 @@ def _values(
 
 
 def set_option(command: Command) -> Command:
-    """Give a verb ``--set NAME=VALUE``, for each runtime value of a query."""
+    """Give a verb ``--set NAME=VALUE``, for each runtime value of a source."""
     return click.option(
         "--set",
         "values",
         multiple=True,
         metavar="NAME=VALUE",
         callback=_values,
-        help="A runtime value of the query; repeat it for each.",
+        help="A runtime value of the query or report; repeat it for each.",
     )(command)
 
 

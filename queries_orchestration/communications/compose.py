@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from queries_orchestration.communications.interface import clean_header_text
+from queries_orchestration.model.formats import SourceKind
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _NAME_LIMIT = 120  # two names and a time stay within a subject
+_CHANGED: Final[dict[SourceKind, str]] = {
+    "query": "The query has changed since this schedule was set up; this file is by its version of"
+    " then.",
+    "report": "The report has changed since this schedule was set up; this is its present version.",
+}
 _FORMAT_NAMES = {"csv": "CSV", "xlsx": "Excel workbook", "pdf": "PDF"}
 
 
@@ -30,7 +36,8 @@ class MessageFacts:
         size_bytes: size of the file.
         format: ``csv``, ``xlsx`` …
         link_expires_at: aware.
-        source_changed: whether the source changed since the schedule was set up.
+        source_kind: ``query`` is delivered in the version of the set-up, ``report`` in the current.
+        source_changed: whether the source has a newer version than at the set-up.
         missed_note: a sentence about older slots that were missed.
     """
 
@@ -45,6 +52,7 @@ class MessageFacts:
     format: str
     link_url: str = field(repr=False)
     link_expires_at: datetime
+    source_kind: SourceKind = "query"
     source_changed: bool = False
     missed_note: str | None = None
 
@@ -72,7 +80,7 @@ def compose(facts: MessageFacts) -> tuple[str, str, str]:
         "format": _FORMAT_NAMES.get(facts.format, facts.format.upper()),
         "link": facts.link_url,
         "link_ends": _moment(facts.link_expires_at.astimezone(zone), facts.zone),
-        "source_changed": facts.source_changed,
+        "source_changed": _CHANGED[facts.source_kind] if facts.source_changed else None,
         "missed_note": clean_header_text(facts.missed_note) if facts.missed_note else None,
     }
     when = f"{slot:%Y-%m-%d %H:%M}" if slot else "on request"

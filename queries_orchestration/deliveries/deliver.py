@@ -160,11 +160,12 @@ def _message(
             recipient_name=recipient.person.title,
             zone=schedule.time_zone,
             slot=assignment.occurrence.slot,
-            rows=export.rows,
+            rows=export.rows if assignment.source.kind == "query" else None,
             size_bytes=export.size or 0,
             format=export.format,
             link_url=link_url(settings.public_url, sign(backends.link_keys, link)),
             link_expires_at=link.expires_at,
+            source_kind=assignment.source.kind,
             source_changed=assignment.occurrence.source_changed,
         )
     )

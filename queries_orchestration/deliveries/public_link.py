@@ -11,10 +11,9 @@ from sqlalchemy import Connection
 from queries_orchestration.deliveries.personal_link import link_of
 from queries_orchestration.exports.download_link import (
     DownloadLink,
-    ExportFile,
-    find_file,
     give_link,
 )
+from queries_orchestration.exports.export_file import ExportFile, find_file
 from queries_orchestration.model.errors import LinkRefused, Refused
 from queries_orchestration.model.links import DeliveryLink, verify
 from queries_orchestration.receives.backends import Backends

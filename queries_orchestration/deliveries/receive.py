@@ -31,7 +31,9 @@ def work(
         PermanentError, TransientError: the receive failed; the store says what follows.
         ReceiveLost: a newer receive took the work.
     """
-    receive = start(backends, occurrence_key, offer_number=offer_number, run_id=run_id)
+    receive = start(
+        backends, occurrence_key, lane=DELIVERY_LANE, offer_number=offer_number, run_id=run_id
+    )
     if isinstance(receive, NothingToDo):
         return receive
     with (

@@ -1,7 +1,8 @@
 """Hop 3: who acts, and what exactly is read.
 
-The owner acts for the recurrence, the clicking person for a run-now request. The pinned query
-version is opened under the access that the actor has now; its values are fixed with the export.
+The owner acts for the recurrence, the clicking person for a run-now request. The pinned version of
+a query, the current one of a report, is opened under the access that the actor has now; version and
+values are fixed with the export.
 """
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from queries_orchestration.exports.open_query import OpenedQuery, open_query
+from queries_orchestration.exports.export_file import ExportFile
+from queries_orchestration.exports.open_source import (
+    OpenedSource,
+    lane_of,
+    open_file_source,
+    open_source,
+)
 from queries_orchestration.model.errors import ReceiveLost, SourceGone
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.receives.backends import Backends
@@ -75,7 +82,8 @@ def source_of(connection: Connection, schedule: Schedule) -> Source:
     """
     source = sources.get(connection, schedule.workspace_id, schedule.source_id)
     if source is None or source.archived:
-        raise SourceGone("The query was deleted or archived. Choose another one for the schedule.")
+        kind = source.kind if source else "source"
+        raise SourceGone(f"The {kind} was deleted or archived. Choose another for the schedule.")
     return source
 
 
@@ -118,6 +126,7 @@ def resolve(backends: Backends, receive: Receive) -> None:
         export_id = queue_export(
             connection,
             schedule,
+            assignment.source,
             actor_id=assignment.actor_id,
             moment=occurrence.slot or occurrence.admitted_at,
             at=backends.clock(),
@@ -137,29 +146,38 @@ def is_changed(schedule: Schedule, source: Source) -> bool:
     return source.current_version != schedule.pinned_version
 
 
+def version_run(schedule: Schedule, source: Source) -> int:
+    """Return the version that a delivery runs: of a query the pinned, of a report the current."""
+    return source.current_version if source.kind == "report" else schedule.pinned_version
+
+
 def queue_export(
     connection: Connection,
     schedule: Schedule,
+    source: Source,
     *,
     actor_id: str,
     moment: datetime,
     at: datetime,
     environment: Mapping[str, str],
 ) -> str:
-    """Open the pinned version as the actor and queue its export, with the request; returns its id.
+    """Open the source as the actor and queue its export, with the request; returns its id.
+
+    A query is read in the pinned version, within the occurrence's receive. A report is rendered in
+    its current version, in a lane of its own.
 
     Args:
         moment: what relative values count from: the slot, not the execution.
         at: now, by the calendar clock.
 
     Raises:
-        As ``exports.open_query``; then nothing was written.
+        As ``exports.open_source``; then nothing was written.
     """
-    opened = open_query(
+    version = version_run(schedule, source)
+    opened = open_source(
         connection,
-        schedule.workspace_id,
-        source_id=schedule.source_id,
-        version=schedule.pinned_version,
+        source,
+        version=version,
         actor_id=actor_id,
         given_values=schedule.runtime_values,
         moment=moment,
@@ -172,14 +190,16 @@ def queue_export(
         schedule.workspace_id,
         export_id,
         purpose="delivery",
-        source_id=schedule.source_id,
-        version=schedule.pinned_version,
+        source_id=source.id,
+        version=version,
         file_format=schedule.format,
         runtime_values=opened.stored_values,
         actor_id=actor_id,
         time_zone=schedule.time_zone,
         at=at,
     )
+    if source.kind == "report":
+        claims.wait(connection, schedule.workspace_id, export_id, lane=lane_of(source.kind))
     return export_id
 
 
@@ -188,17 +208,12 @@ def open_for(
     assignment: Assignment,
     export: Export,
     environment: Mapping[str, str],
-) -> OpenedQuery:
+) -> OpenedSource:
     """Open what the export fixed, its version and values, under the actor's access of now."""
-    occurrence = assignment.occurrence
-    return open_query(
-        connection,
-        export.workspace_id,
-        source_id=export.source_id,
-        version=export.version,
-        actor_id=assignment.actor_id,
-        given_values=export.runtime_values,
-        moment=occurrence.slot or occurrence.admitted_at,
-        time_zone=export.time_zone,
-        environment=environment,
+    file = ExportFile(
+        export=export,
+        source=assignment.source,
+        occurrence=assignment.occurrence,
+        schedule=assignment.schedule,
     )
+    return open_file_source(connection, file, actor_id=assignment.actor_id, environment=environment)

@@ -66,6 +66,7 @@ def run_now(
             export_id = queue_export(
                 connection,
                 schedule,
+                source,
                 actor_id=person_id,
                 moment=at,
                 at=at,

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from queries_orchestration.deliveries.resolve import source_of
-from queries_orchestration.exports.open_query import open_query
+from queries_orchestration.deliveries.resolve import source_of, version_run
+from queries_orchestration.exports.open_source import open_source
 from queries_orchestration.model.errors import NotFound, Refused, SourceUnavailable
 from queries_orchestration.model.recurrences import Recurrence, next_slot
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import schedules, sources
 from queries_orchestration.store.schedules import Schedule
+from queries_orchestration.store.sources import Source
 
 PAUSED: Final = "paused"
 """The code of a pause by a person."""
@@ -70,8 +71,10 @@ def resume(backends: Backends, workspace_id: str, *, schedule_id: str) -> Schedu
         slot = next_slot(recurrence, now)
         if slot is None:
             raise Refused("Its recurrence never comes again.", code="schedule_ended")
+        source = source_of(connection, schedule)
+        version = version_run(schedule, source)
         _check_opening(
-            backends, connection, schedule, schedule.pinned_version, schedule.runtime_values, slot
+            backends, connection, schedule, source, version, schedule.runtime_values, slot
         )
         if not schedules.resume(connection, workspace_id, schedule_id, next_slot=slot):
             raise _not_paused()
@@ -88,12 +91,16 @@ def repin(
 ) -> Schedule:
     """Move a schedule, in whatever state, to another version of its query.
 
+    A report is rendered in its current version anyway: to move its schedule there takes the change
+    as seen, so that it is flagged no longer.
+
     Args:
-        version: of the query; None: its current one.
+        version: of the query; None: its current one, as it must be of a report.
         values: take the place of all the schedule's values; None: they stay.
 
     Raises:
         NotFound: there is no such schedule or version.
+        Refused: a report's version is not its current one (``report_not_current``).
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue: its owner
             cannot open that version with the values; nothing was written.
     """
@@ -103,11 +110,19 @@ def repin(
         wanted = source.current_version if version is None else version
         if sources.version(connection, workspace_id, source.id, wanted) is None:
             raise NotFound(
-                f"The query {source.name!r} has no version {wanted};"
+                f"The {source.kind} {source.name!r} has no version {wanted};"
                 f" its current one is {source.current_version}."
             )
+        if source.kind == "report" and wanted != source.current_version:
+            raise Refused(
+                "A report is always rendered in its current version,"
+                f" {source.current_version}; there is no other to move to.",
+                code="report_not_current",
+            )
         runtime_values = schedule.runtime_values if values is None else dict(values)
-        _check_opening(backends, connection, schedule, wanted, runtime_values, backends.clock())
+        _check_opening(
+            backends, connection, schedule, source, wanted, runtime_values, backends.clock()
+        )
         if (wanted, runtime_values) != (schedule.pinned_version, schedule.runtime_values):
             schedules.repin(
                 connection,
@@ -139,18 +154,17 @@ def _check_opening(
     backends: Backends,
     connection: Connection,
     schedule: Schedule,
+    source: Source,
     version: int,
     values: Mapping[str, Any],
     moment: datetime,
 ) -> None:
     """Check that the owner can open the version with the values, as when it was set up."""
-    source_of(connection, schedule)
     # Whether the workers know the connection's URL cannot be seen from here.
     with suppress(SourceUnavailable):
-        open_query(
+        open_source(
             connection,
-            schedule.workspace_id,
-            source_id=schedule.source_id,
+            source,
             version=version,
             actor_id=schedule.owner_id,
             given_values=values,

@@ -9,12 +9,8 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from queries_orchestration.model.errors import (
-    AccessLost,
-    FieldNotAvailable,
-    QueriesError,
-    ReceiveLost,
-)
+from queries_orchestration.exports import settle as export_settle
+from queries_orchestration.model.errors import ACCESS_CODES, QueriesError, ReceiveLost
 from queries_orchestration.model.outcomes import (
     FAILURES_THAT_PAUSE,
     Outcome,
@@ -22,7 +18,7 @@ from queries_orchestration.model.outcomes import (
     streak_change,
 )
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import deliveries, exports, occurrences, schedules
+from queries_orchestration.store import claims, deliveries, exports, occurrences, schedules
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.occurrences import Occurrence
 
@@ -152,7 +148,7 @@ def fail(backends: Backends, receive: Receive, error: QueriesError) -> None:
                 outcome="failed",
                 code=error.code,
                 message=error.message,
-                access_lost=isinstance(error, AccessLost | FieldNotAvailable),
+                access_lost=error.code in ACCESS_CODES,
             ),
             at=backends.clock(),
         )
@@ -169,20 +165,35 @@ def _occurrence(connection: Connection, receive: Receive) -> Occurrence:
 def _close_unfinished(
     connection: Connection, occurrence: Occurrence, settlement: Settlement
 ) -> None:
-    """Leave no export in the making and no delivery without a final state."""
+    """Leave no export in the making and no delivery without a final state.
+
+    The render of a report is work of its own: it goes on when its delivery has failed, and its file
+    is kept; it is cancelled with its delivery.
+    """
     code = settlement.code or settlement.outcome
     if occurrence.export_id is not None:
-        exports.settle_unfinished(
-            connection,
-            occurrence.workspace_id,
-            occurrence.export_id,
-            state="cancelled" if settlement.outcome == "cancelled" else "failed",
-            code=None if settlement.outcome == "cancelled" else code,
-            message=settlement.message,
-        )
+        _close_export(connection, occurrence.workspace_id, occurrence.export_id, settlement)
     for delivery in deliveries.of_occurrence(connection, occurrence.workspace_id, occurrence.key):
         if delivery.state == "sending":
             deliveries.conclude(connection, delivery, state="uncertain", code=code)
+
+
+def _close_export(
+    connection: Connection, workspace_id: str, export_id: str, settlement: Settlement
+) -> None:
+    is_cancelled = settlement.outcome == "cancelled"
+    if claims.get(connection, workspace_id, export_id) is None:
+        exports.settle_unfinished(
+            connection,
+            workspace_id,
+            export_id,
+            state="cancelled" if is_cancelled else "failed",
+            code=None if is_cancelled else settlement.code or settlement.outcome,
+            message=settlement.message,
+        )
+    elif is_cancelled:
+        by = settlement.message or "Cancelled with its delivery."
+        export_settle.cancel_within(connection, workspace_id, export_id, by=by)
 
 
 def _count(

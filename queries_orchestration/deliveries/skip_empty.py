@@ -11,7 +11,7 @@ from queries_orchestration.store.exports import Export
 def is_to_be_skipped(backends: Backends, receive: Receive, export: Export) -> bool:
     """Tell whether the file has no rows and its schedule delivers none such.
 
-    An aggregate's one row is a row.
+    An aggregate's one row is a row. A report is never empty: its sections say so themselves.
 
     Raises:
         ReceiveLost: a newer receive took the work.
@@ -19,4 +19,5 @@ def is_to_be_skipped(backends: Backends, receive: Receive, export: Export) -> bo
     if export.rows != 0:
         return False
     with backends.database.transaction() as connection:
-        return assignment_of(connection, receive).schedule.skip_empty
+        assignment = assignment_of(connection, receive)
+    return assignment.source.kind == "query" and assignment.schedule.skip_empty

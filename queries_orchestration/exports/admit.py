@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from queries_orchestration.exports.file_writer import FileFormat, check_columns
-from queries_orchestration.exports.open_query import open_query
+from queries_orchestration.exports.file_writer import check_columns
+from queries_orchestration.exports.open_query import OpenedQuery
+from queries_orchestration.exports.open_source import lane_of, open_source
 from queries_orchestration.model.errors import NotFound
+from queries_orchestration.model.formats import check_format
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.time_zones import zone
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.settings import EXPORT_LANE
 from queries_orchestration.store import claims, exports, sources, workspaces
 
 
@@ -21,11 +22,11 @@ def admit_export(
     *,
     person_id: str,
     source_name: str,
-    file_format: FileFormat,
+    file_format: str,
     given_values: Mapping[str, Any],
     time_zone: str | None = None,
 ) -> str:
-    """Queue an export of a saved query for ``person_id`` and return its id.
+    """Queue an export of a saved query or report for ``person_id`` and return its id.
 
     The export and its request are one commit; the caller publishes them after it.
 
@@ -33,8 +34,9 @@ def admit_export(
         time_zone: in which the file tells instants; None: the workspace's.
 
     Raises:
-        NotFound: there is no such query.
+        NotFound: there is no such query or report.
         AccessLost, FieldNotAvailable: the person may not open it.
+        Refused: it is not made as such a file (``format_not_offered``).
         InvalidRuntimeValue, UnknownTimeZone, FormatLimit, SourceGone, SourceBroken,
         SourceUnavailable: it cannot be exported so; nothing was written.
     """
@@ -43,12 +45,12 @@ def admit_export(
         workspace = workspaces.get(connection, workspace_id)
         source = sources.by_name(connection, workspace_id, source_name)
         if workspace is None or source is None or source.archived:
-            raise NotFound(f"There is no query {source_name!r}.")
+            raise NotFound(f"There is no query or report {source_name!r}.")
         shown_in = zone(time_zone or workspace.time_zone).key
-        opened = open_query(
+        check_format(source.kind, file_format)
+        opened = open_source(
             connection,
-            workspace_id,
-            source_id=source.id,
+            source,
             version=source.current_version,
             actor_id=person_id,
             given_values=given_values,
@@ -56,7 +58,8 @@ def admit_export(
             time_zone=shown_in,
             environment=backends.environment,
         )
-        check_columns(file_format, opened.compiled.columns)
+        if isinstance(opened, OpenedQuery):
+            check_columns(file_format, opened.compiled.columns)
         export_id = new_id()
         exports.queue(
             connection,
@@ -71,7 +74,7 @@ def admit_export(
             time_zone=shown_in,
             at=at,
         )
-        claims.wait(connection, workspace_id, export_id, lane=EXPORT_LANE)
+        claims.wait(connection, workspace_id, export_id, lane=lane_of(source.kind))
         backends.reached("export queued, not committed")
     backends.reached("export committed, not published")
     return export_id

@@ -8,14 +8,13 @@ from sqlalchemy import Connection
 
 from queries_orchestration.exports.download_link import (
     DownloadLink,
-    ExportFile,
-    find_file,
     give_link,
 )
-from queries_orchestration.exports.open_query import open_query
+from queries_orchestration.exports.export_file import ExportFile, find_file
+from queries_orchestration.exports.open_source import open_file_source
 from queries_orchestration.model.access import ADMINISTRATOR
 from queries_orchestration.model.clock import Clock
-from queries_orchestration.model.errors import AccessLost, NotFound, PermanentError, SourceGone
+from queries_orchestration.model.errors import AccessLost, NotFound, PermanentError
 from queries_orchestration.storage.interface import Storage
 from queries_orchestration.store import people
 from queries_orchestration.store.database import Database
@@ -70,7 +69,7 @@ def _check_entitled(
     if not is_requester and not _governs(connection, file, person_id):
         raise _not_found()
     try:
-        _open_source(connection, file, person_id, environment)
+        open_file_source(connection, file, actor_id=person_id, environment=environment)
     except PermanentError as error:
         if not is_requester:
             raise _not_found() from None
@@ -86,25 +85,6 @@ def _governs(connection: Connection, file: ExportFile, person_id: str) -> bool:
     person = people.get(connection, file.schedule.workspace_id, person_id)
     return person is not None and (
         person.id == file.schedule.owner_id or ADMINISTRATOR in person.roles
-    )
-
-
-def _open_source(
-    connection: Connection, file: ExportFile, person_id: str, environment: Mapping[str, str]
-) -> None:
-    """Open what the file was made of, with the same values, as this person."""
-    if file.source.archived:
-        raise SourceGone("The query was deleted or archived.")
-    open_query(
-        connection,
-        file.export.workspace_id,
-        source_id=file.export.source_id,
-        version=file.export.version,
-        actor_id=person_id,
-        given_values=file.export.runtime_values,
-        moment=file.export.created_at,
-        time_zone=file.export.time_zone,
-        environment=environment,
     )
 
 

@@ -104,7 +104,7 @@ class FileWriter(ABC):
         self.close()
 
 
-def check_columns(file_format: FileFormat, columns: Sequence[Column]) -> None:
+def check_columns(file_format: str, columns: Sequence[Column]) -> None:
     """Refuse a result that the format cannot hold, before anything is written.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queries_orchestration.exports.download_link import ExportFile, find_file
+from queries_orchestration.exports.export_file import ExportFile, find_file
 from queries_orchestration.model.access import ADMINISTRATOR
 from queries_orchestration.model.errors import NotFound
 from queries_orchestration.store import exports, people

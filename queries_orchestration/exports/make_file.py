@@ -7,15 +7,13 @@ reuses what is finished, and aborts the upload that an earlier one left.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Final, cast
+from typing import Final
 
 from sqlalchemy import Connection
 
-from queries_orchestration.exports.file_writer import FileFormat, FileOptions
-from queries_orchestration.exports.generate import generate
-from queries_orchestration.exports.open_query import OpenedQuery
+from queries_orchestration.exports.generate import Produce, generate
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.model.file_names import CONTENT_TYPES
 from queries_orchestration.receives.backends import Backends
@@ -23,6 +21,12 @@ from queries_orchestration.receives.heartbeat import Heartbeat
 from queries_orchestration.store import claims, exports
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
+
+LIFETIMES: Final[Mapping[str, timedelta]] = {
+    "interactive": timedelta(days=7),
+    "delivery": timedelta(days=9),
+}
+"""How long a file is kept by the purpose of its export, counted from its completion."""
 
 PROGRESS_INTERVAL: Final = 1.0
 """Seconds between two writes of the progress."""
@@ -37,31 +41,26 @@ def make_file(
     receive: Receive,
     heartbeat: Heartbeat,
     export: Export,
-    opened: OpenedQuery,
+    produce: Produce,
     *,
-    title: str,
-    lifetime: timedelta,
     with_completion: Callable[[Connection], None] = _nothing_more,
 ) -> Export:
     """Return ``export``, ready; made now unless an earlier receive finished it.
 
     Args:
-        title: of the sheet in a workbook.
-        lifetime: how long the file is kept, counted from its completion.
+        produce: writes the file.
         with_completion: writes more in the transaction that records the completion.
 
     Raises:
         ReceiveLost: a newer receive, a cancel or a settlement took the work.
-        PermanentError, TransientError: see ``exports.generate``.
+        PermanentError, TransientError: see ``exports.generate``, and what ``produce`` raises.
     """
     if export.state == "ready" and backends.storage.size(export.storage_key) == export.size:
         return export
     upload_id = _begin_upload(backends, receive, export)
     backends.reached("upload recorded")
     made = generate(
-        opened,
-        file_format=cast(FileFormat, export.format),  # checked by the database
-        options=FileOptions(time_zone=export.time_zone, sheet_title=title),
+        produce,
         storage=backends.storage,
         storage_key=export.storage_key,
         upload_id=upload_id,
@@ -80,15 +79,15 @@ def make_file(
             state="ready",
             upload_id=None,
             upload_receive=None,
-            rows_done=made.rows,
+            rows_done=made.written.rows,
             bytes_done=made.size,
             size=made.size,
-            rows=made.rows,
+            rows=made.written.rows,
             sha256=made.sha256,
-            replaced_characters=made.replaced_characters,
-            cut_cells=made.cut_cells,
+            replaced_characters=made.written.replaced_characters,
+            cut_cells=made.written.cut_cells,
             completed_at=completed_at,
-            expires_at=completed_at + lifetime,
+            expires_at=completed_at + LIFETIMES[export.purpose],
         )
         with_completion(connection)
         ready = exports.get(connection, receive.workspace_id, export.id)

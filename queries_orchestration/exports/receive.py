@@ -1,31 +1,53 @@
-"""One receive of an interactive export from start to end, as plain functions.
+"""One receive of an export that is worked on its own, from start to end, as plain functions.
 
 The Dagster job runs the same steps as ops; tests call ``work``.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Final
+from collections.abc import Callable
+from typing import TypeAlias
 
+from queries_orchestration.exports.export_file import ExportFile, find_file
+from queries_orchestration.exports.generate import Produce
 from queries_orchestration.exports.make_file import make_file
-from queries_orchestration.exports.open_query import open_query
+from queries_orchestration.exports.open_query import OpenedQuery
+from queries_orchestration.exports.open_source import OpenedSource, open_file_source
+from queries_orchestration.exports.query_file import query_producer
 from queries_orchestration.exports.settle import fail
-from queries_orchestration.model.errors import ReceiveLost, SourceGone
+from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import failures_settled
 from queries_orchestration.receives.heartbeat import Heartbeat, heartbeat_of
 from queries_orchestration.receives.start import NothingToDo, start
 from queries_orchestration.settings import EXPORT_LANE
-from queries_orchestration.store import claims, exports, sources
+from queries_orchestration.store import claims
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
 
-INTERACTIVE_FILE_LIFETIME: Final = timedelta(days=7)
+Producer: TypeAlias = Callable[[ExportFile, OpenedSource, Heartbeat], Produce]
+"""Returns what writes the file of an opened source."""
 
 
 def generate_export(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> Export:
-    """Make the file as the requester, under the access they have now, and end the work with it.
+    """Make the file of a query as the requester, and end the work with it.
+
+    Raises:
+        As :func:`make_own_file`.
+    """
+
+    def producer(file: ExportFile, opened: OpenedSource, patience: Heartbeat) -> Produce:
+        if not isinstance(opened, OpenedQuery):
+            raise TypeError("the export lane makes files of queries")
+        return query_producer(opened, file.export, title=file.source.title, patience=patience)
+
+    return make_own_file(backends, receive, heartbeat, producer)
+
+
+def make_own_file(
+    backends: Backends, receive: Receive, heartbeat: Heartbeat, producer: Producer
+) -> Export:
+    """Make the file as its actor, under the access they have now, and end the work with it.
 
     Raises:
         ReceiveLost: a newer receive or a cancel took the work.
@@ -33,31 +55,18 @@ def generate_export(backends: Backends, receive: Receive, heartbeat: Heartbeat) 
     """
     with backends.database.transaction() as connection:
         claims.hold(connection, receive)
-        export = exports.get(connection, receive.workspace_id, receive.key)
-        if export is None:
+        file = find_file(connection, receive.workspace_id, receive.key)
+        if file is None:
             raise ReceiveLost("The export is gone.")
-        source = sources.get(connection, receive.workspace_id, export.source_id)
-        if source is None or source.archived:
-            raise SourceGone("The query was deleted or archived.")
-        opened = open_query(
-            connection,
-            receive.workspace_id,
-            source_id=export.source_id,
-            version=export.version,
-            actor_id=export.actor_id,
-            given_values=export.runtime_values,
-            moment=export.created_at,
-            time_zone=export.time_zone,
-            environment=backends.environment,
+        opened = open_file_source(
+            connection, file, actor_id=file.export.actor_id, environment=backends.environment
         )
     return make_file(
         backends,
         receive,
         heartbeat,
-        export,
-        opened,
-        title=source.title,
-        lifetime=INTERACTIVE_FILE_LIFETIME,
+        file.export,
+        producer(file, opened, heartbeat),
         with_completion=lambda connection: claims.end(connection, receive),
     )
 
@@ -71,7 +80,7 @@ def work(
         PermanentError, TransientError: the receive failed; the store says what follows.
         ReceiveLost: a newer receive or a cancel took the work.
     """
-    receive = start(backends, export_id, offer_number=offer_number, run_id=run_id)
+    receive = start(backends, export_id, lane=EXPORT_LANE, offer_number=offer_number, run_id=run_id)
     if isinstance(receive, NothingToDo):
         return receive
     with (

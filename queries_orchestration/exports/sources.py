@@ -55,7 +55,7 @@ _UNAVAILABLE_SQLITE: Final = (
 )
 
 
-def open_source(url: str) -> Engine:
+def engine_of(url: str) -> Engine:
     """Make the engine that reads a source; it keeps no connection and connects only when asked.
 
     Args:
@@ -100,7 +100,7 @@ def read_snapshot(
     """Open a connection on which every statement sees the source as of one moment, read-only.
 
     Args:
-        engine: of :func:`open_source`.
+        engine: of :func:`engine_of`.
         timeout_seconds: how long a statement may run; on SQLite, all of them together.
         monotonic: the clock of the time limit, in seconds.
 

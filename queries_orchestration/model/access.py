@@ -55,6 +55,16 @@ class Access:
     row_filters: tuple[Filter, ...]
 
 
+def check_active(actor: Actor) -> None:
+    """Let nobody who was deactivated open anything.
+
+    Raises:
+        AccessLost: the actor is not active (``actor_inactive``).
+    """
+    if not actor.active:
+        raise AccessLost(f"{actor.name} is not active and can open nothing.", code="actor_inactive")
+
+
 def access_of(dataset: Dataset, actor: Actor) -> Access:
     """Return what the actor may see of the dataset.
 
@@ -62,11 +72,7 @@ def access_of(dataset: Dataset, actor: Actor) -> Access:
         AccessLost: the actor is not active (``actor_inactive``) or no rule matches
             (``access_lost``).
     """
-    if not actor.active:
-        raise AccessLost(
-            f"{actor.name} is not active and can open no dataset, {dataset.name} included.",
-            code="actor_inactive",
-        )
+    check_active(actor)
     for rule in dataset.access:
         if rule.matches(actor):
             return Access(rule.fields, rule.row_filters)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 
 class QueriesError(Exception):
@@ -134,6 +135,10 @@ class InvalidCatalog(Refused):
 
 class AccessLost(PermanentError):
     code = "access_lost"
+
+
+ACCESS_CODES: Final = frozenset({"access_lost", "actor_inactive", "field_not_available"})
+"""The codes by which work fails because its actor may no longer open the source."""
 
 
 class SourceBroken(PermanentError):

@@ -47,15 +47,30 @@ def parse_section_values(
     }
 
 
-def check_required(part: Part, values: SectionValues, wanted: Sequence[Parameter]) -> None:
+def check_required(
+    part: Part,
+    values: SectionValues,
+    wanted: Sequence[Parameter],
+    offered: Mapping[str, Parameter],
+) -> None:
     """Check that the query of a section gets every value that it cannot do without.
 
     Raises:
-        InvalidQuery: one is missing; the message names it.
+        InvalidQuery: one is missing, or the report may have none to give; the message names it.
     """
     for parameter in wanted:
-        if parameter.required and parameter.default is None and parameter.name not in values:
+        if not parameter.required or parameter.default is not None:
+            continue
+        if parameter.name not in values:
             raise part.refuse(f"the query needs a value for its parameter {parameter.name!r}")
+        value = values[parameter.name]
+        if isinstance(value, OfReport):
+            given = offered[value.name]
+            if not given.required and given.default is None:
+                raise part.refuse(
+                    f"the query needs a value for its parameter {parameter.name!r}, and the"
+                    f" report's parameter {given.name!r} may have none"
+                )
 
 
 def given_values(values: SectionValues, of_report: Mapping[str, object]) -> dict[str, object]:
@@ -74,6 +89,8 @@ def given_values(values: SectionValues, of_report: Mapping[str, object]) -> dict
 
 def _parse_value(piece: Part, wanted: Parameter, offered: Mapping[str, Parameter]) -> object:
     if isinstance(piece.value, Mapping) and "parameter" in piece.value:
+        if not offered:
+            raise piece.refuse("the report has no parameters")
         name = piece.mapping(required=["parameter"])["parameter"].choice(offered)
         if offered[name].type != wanted.type:
             raise piece.refuse(

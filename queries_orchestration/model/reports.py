@@ -6,7 +6,7 @@ the report's parameters: ``{parameter: name}``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast, get_args
 
@@ -20,17 +20,18 @@ from queries_orchestration.model.report_values import (
     parse_section_values,
 )
 from queries_orchestration.model.runtime_values import Parameter
+from queries_orchestration.model.titles import LONGEST_TITLE, is_one_line
 
 ChartKind = Literal["line", "bar", "stacked"]
 CHARTS: Final[tuple[str, ...]] = get_args(ChartKind)
 SHOWN: Final = ("table", *CHARTS, "number", "comparison")
 MOST_SECTIONS: Final = 50
-LONGEST_TITLE: Final = 300
 LONGEST_TEXT: Final = 20_000
 MOST_DECIMALS: Final = 10
 
 _PLOTTED: Final = frozenset(VALUE_TYPES) - {"json", "bytes"}
-_COMMON_KEYS: Final = ("title", "values", "decimals")
+_REQUIRED: Final = ("show", "title", "query")
+_OPTIONAL: Final = ("values", "decimals")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,19 +150,21 @@ def _parse_section(
         "comparison": (["value", "previous"], []),
     }
     required, optional = keys.get(shown, (["x", "y"], ["by"]))
-    pieces = part.mapping(
-        required=["show", "title", "query", *required], optional=[*_COMMON_KEYS[1:], *optional]
-    )
+    pieces = part.mapping(required=[*_REQUIRED, *required], optional=[*_OPTIONAL, *optional])
     name = pieces["query"].choice(queries)
     query = queries[name]
     values = parse_section_values(pieces.get("values"), query.parameters, parameters)
-    check_required(part, values, query.parameters)
+    check_required(part, values, query.parameters, parameters)
+    view = _parse_view(shown, pieces, query, parameters)
+    if isinstance(view, ComparisonView):
+        both = {**values, **view.previous}
+        check_required(pieces["previous"], both, query.parameters, parameters)
     return QuerySection(
         title=_title(pieces["title"]),
         query=name,
         values=values,
         decimals=_decimals(pieces.get("decimals")),
-        view=_parse_view(shown, pieces, query, parameters),
+        view=view,
     )
 
 
@@ -179,10 +182,11 @@ def _parse_view(
     if shown == "number":
         return NumberView(value=_column(pieces["value"], query))
     if shown == "comparison":
-        return ComparisonView(
-            value=_number_column(pieces["value"], query),
-            previous=parse_section_values(pieces["previous"], query.parameters, parameters),
-        )
+        previous = parse_section_values(pieces["previous"], query.parameters, parameters)
+        if not previous:
+            raise pieces["previous"].refuse("must give a value that names the previous period")
+        value = _number_column(pieces["value"], query)
+        return ComparisonView(value=value, previous=previous)
     return _parse_chart(cast(ChartKind, shown), pieces, query)
 
 
@@ -190,12 +194,14 @@ def _parse_table(pieces: Mapping[str, Part], query: Query) -> TableView:
     columns = tuple(range(len(query.columns)))
     if "columns" in pieces:
         columns = tuple(_column(item, query) for item in pieces["columns"].items())
+        _check_once(pieces["columns"], columns)
     totals: list[int] = []
     for item in pieces["totals"].items() if "totals" in pieces else ():
         total = _number_column(item, query)
         if total not in columns:
             raise item.refuse(f"{item.value!r} is not among the columns of the table")
         totals.append(total)
+    _check_once(pieces.get("totals"), totals)
     return TableView(columns=columns, totals=tuple(totals))
 
 
@@ -205,16 +211,17 @@ def _parse_chart(kind: ChartKind, pieces: Mapping[str, Part], query: Query) -> C
         raise pieces["x"].refuse(f"a {query.columns[x].type} column cannot be the x of a chart")
     listed = pieces["y"].items() if isinstance(pieces["y"].value, list) else [pieces["y"]]
     y = tuple(_number_column(item, query) for item in listed)
-    if len(set(y)) < len(y):
-        raise pieces["y"].refuse("names a column twice")
+    _check_once(pieces["y"], y)
+    if x in y:
+        raise pieces["y"].refuse("names the column that is the x already")
     by = _column(pieces["by"], query) if "by" in pieces else None
     if by is not None:
         if query.columns[by].type not in _PLOTTED:
             raise pieces["by"].refuse(f"a {query.columns[by].type} column cannot name series")
         if len(y) > 1:
             raise pieces["by"].refuse("makes the series of one y; there are more")
-        if by == x:
-            raise pieces["by"].refuse("is the x already")
+        if by in (x, *y):
+            raise pieces["by"].refuse("is the x or the y already")
     return ChartView(kind=kind, x=x, y=y, by=by)
 
 
@@ -229,6 +236,11 @@ def _column(part: Part, query: Query) -> int:
     return found[0]
 
 
+def _check_once(part: Part | None, columns: Sequence[int]) -> None:
+    if part is not None and len(set(columns)) < len(columns):
+        raise part.refuse("names a column twice")
+
+
 def _number_column(part: Part, query: Query) -> int:
     found = _column(part, query)
     if query.columns[found].type not in NUMBERS:
@@ -238,7 +250,7 @@ def _number_column(part: Part, query: Query) -> int:
 
 def _title(part: Part) -> str:
     title = _bounded(part, LONGEST_TITLE).strip()
-    if not title.isprintable():
+    if not is_one_line(title):
         raise part.refuse("must be one line without control characters")
     return title
 

@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Literal, get_args
 
 from queries_orchestration.model.errors import InvalidQuery, InvalidRuntimeValue
+from queries_orchestration.model.formats import SourceKind
 from queries_orchestration.model.time_zones import instant_of, zone
 
 ParameterType = Literal["text", "integer", "decimal", "boolean", "date", "timestamp", "timestamptz"]
@@ -115,13 +116,14 @@ def resolve_values(
     *,
     moment: datetime,
     time_zone: str,
+    of: SourceKind = "query",
 ) -> dict[str, object]:
     """Every parameter's exact value, in the parameters' order; None where there is no value.
 
     ``given`` holds values as JSON, YAML or the command line spell them. A name that is left out
     takes the default. Relative values are counted from ``moment`` (aware: the occurrence's slot)
     in the IANA zone ``time_zone``. Instants are returned in UTC. Raises InvalidRuntimeValue,
-    naming the parameter and the expected form, never the value.
+    naming the parameter and the expected form, never the value; ``of`` says what takes them.
     """
     if moment.tzinfo is None:
         raise ValueError("moment must be an aware instant")
@@ -129,7 +131,7 @@ def resolve_values(
     for name in given:
         if name not in names:
             takes = f"it takes {', '.join(names)}" if names else "it takes none"
-            raise InvalidRuntimeValue(f"The query has no parameter {str(name)[:80]!r}: {takes}.")
+            raise InvalidRuntimeValue(f"The {of} has no parameter {str(name)[:80]!r}: {takes}.")
     return {
         parameter.name: _resolve(
             parameter, given.get(parameter.name, parameter.default), moment, time_zone

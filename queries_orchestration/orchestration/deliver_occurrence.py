@@ -48,7 +48,7 @@ class OccurrenceConfig(dg.Config):
 def start(
     context: dg.OpExecutionContext, config: OccurrenceConfig, worker: WorkerResource
 ) -> Iterator[dg.Output[None]]:
-    """Take the occurrence, look up who acts, open the query as that person."""
+    """Take the occurrence, look up who acts, open the query or report as that person."""
     backends = worker.backends
     try:
         key = config.occurrence or admit_from_launchpad(
@@ -59,7 +59,11 @@ def start(
             run_id=context.run_id,
         )
         receive = start_step.start(
-            backends, key, offer_number=config.offer or None, run_id=context.run_id
+            backends,
+            key,
+            lane=DELIVERY_LANE,
+            offer_number=config.offer or None,
+            run_id=context.run_id,
         )
     except QueriesError as error:
         raise refusal(error) from None
@@ -79,7 +83,7 @@ def start(
 
 @dg.op(ins={"started": dg.In(dg.Nothing)}, out={"file": dg.Out(dg.Nothing, is_required=False)})
 def make_file(context: dg.OpExecutionContext, worker: WorkerResource) -> Iterator[dg.Output[None]]:
-    """Generate the file, or find the one an earlier receive made; skip an empty one if asked."""
+    """Generate the file of a query, or wait for the rendered report; skip an empty one if asked."""
     backends, receive = worker.backends, worker.receive
     if receive is None:
         context.log.info(NOT_TAKEN)

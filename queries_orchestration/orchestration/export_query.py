@@ -1,30 +1,18 @@
-"""The job that works one receive of one interactive export."""
+"""The job that works one receive of one interactive export of a query."""
 
 from collections.abc import Iterator
 from functools import partial
 
 import dagster as dg
-from pydantic import Field
 
 from queries_orchestration.exports import receive as receive_step, settle as settle_step
-from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import NOT_TAKEN, refusal, step, terminated
-from queries_orchestration.receives import start as start_step
+from queries_orchestration.orchestration.steps import NOT_TAKEN, step
+from queries_orchestration.orchestration.take_export import ExportConfig, started, take_export
 from queries_orchestration.settings import EXPORT_LANE, Settings
 
 export_step = partial(step, lane=EXPORT_LANE, fail=settle_step.fail)
-
-
-class ExportConfig(dg.Config):
-    """Which export to work on: ids only."""
-
-    export: str = Field(description="Id of the export, as `queries exports list` shows it.")
-    offer: int = Field(
-        default=0,
-        description="Number of the offer this run was launched with; 0 when you launch it.",
-    )
 
 
 @dg.op(out={"started": dg.Out(dg.Nothing, is_required=False)})
@@ -32,18 +20,8 @@ def start_export(
     context: dg.OpExecutionContext, config: ExportConfig, worker: WorkerResource
 ) -> Iterator[dg.Output[None]]:
     """Take the export for this run."""
-    backends = worker.backends
-    try:
-        receive = start_step.start(
-            backends, config.export, offer_number=config.offer or None, run_id=context.run_id
-        )
-    except QueriesError as error:
-        raise refusal(error) from None
-    if isinstance(receive, start_step.NothingToDo):
-        context.log.info("Nothing to do. %s", receive.reason)
-        return
-    worker.begin(receive, lane=EXPORT_LANE, is_terminated=terminated(context))
-    yield dg.Output(None, "started", metadata={"export": receive.key, "receive": receive.number})
+    if receive := take_export(context, config, worker, lane=EXPORT_LANE):
+        yield started(receive)
 
 
 @dg.op(ins={"started": dg.In(dg.Nothing)})
@@ -68,7 +46,7 @@ def generate(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     },
 )
 def export_query() -> None:
-    """Make the file of one interactive export, in its own lane.
+    """Make the file of one interactive export of a query, in its own lane.
 
     Launched for each offer. Launching it by hand with the id of a waiting export works it now;
     on a finished or running one it does nothing and says so.

@@ -8,20 +8,18 @@ import dagster as dg
 
 from queries_orchestration.deliveries.recover import recover_silent, tend_offers
 from queries_orchestration.orchestration.dagster_runs import DagsterRuns
-from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence
-from queries_orchestration.orchestration.export_query import export_query
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.run_requests import run_request_of
+from queries_orchestration.orchestration.run_requests import job_of, run_request_of
 from queries_orchestration.receives.publish import offer_lane
-from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE
+from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE, REPORT_LANE
 
 SECONDS_BETWEEN_LOOKS = 5
 
 
-def _offering(name: str, lane: str, job: dg.JobDefinition, description: str) -> dg.SensorDefinition:
+def _offering(name: str, lane: str, description: str) -> dg.SensorDefinition:
     @dg.sensor(
         name=name,
-        job=job,
+        job=job_of(lane),
         minimum_interval_seconds=SECONDS_BETWEEN_LOOKS,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=description,
@@ -46,14 +44,19 @@ def _offering(name: str, lane: str, job: dg.JobDefinition, description: str) -> 
 offer_deliveries = _offering(
     "offer_deliveries",
     DELIVERY_LANE,
-    deliver_occurrence,
     "Every few seconds: launch a run of deliver_occurrence for what waits in the delivery lane"
     " (run now, retries, the rest of a big batch), and find again what was lost.",
 )
 offer_exports = _offering(
     "offer_exports",
     EXPORT_LANE,
-    export_query,
     "Every few seconds: launch a run of export_query for what waits in the export lane, in fair"
     " turns over workspaces, and find again what was lost.",
+)
+offer_reports = _offering(
+    "offer_reports",
+    REPORT_LANE,
+    "Every few seconds: launch a run of render_report for what waits in the report lane, reports"
+    " that deliveries wait for as well as those that people asked for, and find again what was"
+    " lost.",
 )

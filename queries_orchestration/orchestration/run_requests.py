@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import dagster as dg
 
@@ -10,23 +11,28 @@ from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence, start
 from queries_orchestration.orchestration.export_query import export_query, start_export
 from queries_orchestration.orchestration.nudge import launch_run
+from queries_orchestration.orchestration.render_report import render_report, start_render
 from queries_orchestration.receives.publish import Answer, Launch
-from queries_orchestration.settings import DELIVERY_LANE, Settings
+from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE, REPORT_LANE, Settings
 from queries_orchestration.store.offers import Offer
+
+_WORK: Final[Mapping[str, tuple[dg.JobDefinition, dg.OpDefinition, str]]] = {
+    DELIVERY_LANE: (deliver_occurrence, start, "occurrence"),
+    EXPORT_LANE: (export_query, start_export, "export"),
+    REPORT_LANE: (render_report, start_render, "export"),
+}
+"""By lane: the job that works it, its first op, and what that op's config calls the work."""
 
 
 def job_of(lane: str) -> dg.JobDefinition:
     """Return the job that works a lane."""
-    return deliver_occurrence if lane == DELIVERY_LANE else export_query
+    return _WORK[lane][0]
 
 
 def run_config_of(offer: Offer) -> dict[str, Any]:
     """Return the config of the run: the key of the work and the offer's number."""
-    if offer.lane == DELIVERY_LANE:
-        op, key = start.name, "occurrence"
-    else:
-        op, key = start_export.name, "export"
-    return {"ops": {op: {"config": {key: offer.key, "offer": offer.number}}}}
+    _, op, key = _WORK[offer.lane]
+    return {"ops": {op.name: {"config": {key: offer.key, "offer": offer.number}}}}
 
 
 def tags_of(offer: Offer, settings: Settings) -> dict[str, str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.interface import Communications
 from queries_orchestration.model.clock import Clock
 from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration.model.link_keys import LinkKeys
+from queries_orchestration.receives.waiting import RealWaiting, Waiting
 from queries_orchestration.settings import Settings
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import Storage
@@ -36,6 +37,7 @@ class Backends:
     clock: Clock
     environment: Mapping[str, str]
     reached: Callable[[str], None] = _go_on
+    waiting: Waiting = field(default_factory=RealWaiting)
 
 
 def open_backends(settings: Settings, environment: Mapping[str, str], clock: Clock) -> Backends:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from queries_orchestration.model.errors import NotFound
+from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import claims, cross_workspace
 from queries_orchestration.store.claims import Claim, Receive
@@ -18,24 +18,32 @@ class NothingToDo:
 
 
 def start(
-    backends: Backends, key: str, *, offer_number: int | None, run_id: str
+    backends: Backends, key: str, *, lane: str, offer_number: int | None, run_id: str
 ) -> Receive | NothingToDo:
     """Take the work with the next receive number, which fences every earlier worker out.
 
     Args:
         key: of the occurrence, or of the export.
+        lane: the one that the run works; work of another is not taken.
         offer_number: the offer that the run was launched with; None for a run that a person
             launched, which makes its own offer if the work may start now.
         run_id: the Dagster run, for the history and for recovery.
 
     Raises:
         NotFound: there is no such work.
+        Refused: it is work of another lane (``other_lane``).
     """
     receive: Receive | None = None
     with backends.database.transaction() as connection:
         workspace_id = cross_workspace.workspace_of(connection, key)
         if workspace_id is None:
             raise NotFound(f"There is no occurrence or export {key} that waits or waited.")
+        found = claims.get(connection, workspace_id, key)
+        if found is not None and found.lane != lane:
+            raise Refused(
+                f"{key} is work of the lane {found.lane}, not of {lane}: launch that lane's job.",
+                code="other_lane",
+            )
         if offer_number is None:
             own = cross_workspace.offer_one(
                 connection,

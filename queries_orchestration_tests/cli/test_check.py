@@ -261,7 +261,7 @@ def _begun(house: House, call: Call) -> str:
     """An export that a run has taken."""
     export_id = call(house.environment, *EXPORT).out.strip()
     (offer,) = house.offer("export")
-    start(house.backends, export_id, offer_number=offer.number, run_id="test")
+    start(house.backends, export_id, lane=offer.lane, offer_number=offer.number, run_id="test")
     return export_id
 
 

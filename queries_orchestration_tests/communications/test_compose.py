@@ -16,6 +16,7 @@ from hypothesis import given, strategies as st
 
 from queries_orchestration.communications.compose import MessageFacts, compose
 from queries_orchestration.communications.interface import clean_header_text
+from queries_orchestration.model.formats import SourceKind
 
 LINK = "https://q.example.org/d/aaa.bbb-c_d.eee"
 FACTS = MessageFacts(
@@ -128,13 +129,32 @@ def test_both_passes_of_a_repeated_hour_can_be_told_apart() -> None:
     assert "2026-10-25 02:30 Europe/Berlin (UTC+01:00)" in second
 
 
-def test_notes_are_told_when_there_are_some() -> None:
+@pytest.mark.parametrize(
+    ("kind", "changed"),
+    [
+        (
+            "query",
+            "The query has changed since this schedule was set up; this file is by its version of"
+            " then.",
+        ),
+        (
+            "report",
+            "The report has changed since this schedule was set up; this is its present version.",
+        ),
+    ],
+)
+def test_notes_are_told_when_there_are_some(kind: SourceKind, changed: str) -> None:
     plain = compose(FACTS)
     noted = compose(
-        replace(FACTS, source_changed=True, missed_note="Two older slots were\nmissed & <lost>.")
+        replace(
+            FACTS,
+            source_kind=kind,
+            source_changed=True,
+            missed_note="Two older slots were\nmissed & <lost>.",
+        )
     )
     for words in (
-        "The source has changed since this schedule was set up.",
+        changed,
         "Two older slots were missed & <lost>.",
     ):
         assert words in noted[1]

@@ -26,7 +26,10 @@ def test_a_statement_that_runs_beyond_the_deadline_is_interrupted_and_comes_agai
     tmp_path: Path, store_url: str, source_url: str
 ) -> None:
     house = build_house(
-        tmp_path, store_url, source_url, settings={"QUERIES_DELIVERY_DEADLINE": "1"}
+        tmp_path,
+        store_url,
+        source_url,
+        settings={"QUERIES_DELIVERY_DEADLINE": "1", "QUERIES_RENDER_WAIT": "0.5"},
     )
     _make_endless(source_url)
     began = time.monotonic()
@@ -100,7 +103,9 @@ def test_after_the_deadline_every_check_raises(house: House) -> None:
 
 def _started(house: House) -> Receive:
     (offer,) = house.dispatch(MONDAY).offers
-    receive = start(house.backends, offer.key, offer_number=offer.number, run_id="test")
+    receive = start(
+        house.backends, offer.key, lane=offer.lane, offer_number=offer.number, run_id="test"
+    )
     assert not isinstance(receive, NothingToDo)
     return receive
 

@@ -63,7 +63,9 @@ def test_relative_values_count_from_the_slot_and_are_kept_with_the_export(house:
 
 def _started(house: House) -> Receive:
     (offer,) = house.dispatch(MONDAY).offers
-    receive = start(house.backends, offer.key, offer_number=offer.number, run_id="test")
+    receive = start(
+        house.backends, offer.key, lane=offer.lane, offer_number=offer.number, run_id="test"
+    )
     assert not isinstance(receive, NothingToDo)
     return receive
 

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from python_calamine import CalamineWorkbook
 from queries_orchestration.exports.file_writer import FileFormat, FileOptions
 from queries_orchestration.exports.generate import GeneratedFile, generate
 from queries_orchestration.exports.open_query import OpenedQuery
+from queries_orchestration.exports.query_file import write_query
 from queries_orchestration.model.access import Actor
 from queries_orchestration.model.compile import compile_query
 from queries_orchestration.model.datasets import parse_dataset
@@ -110,7 +112,7 @@ def test_every_row_arrives_in_both_formats_through_parts(
     else:
         sheet = CalamineWorkbook.from_filelike(io.BytesIO(data)).get_sheet_by_index(0)
         assert sheet.to_python()[1:] == expected
-    assert (made.rows, made.size) == (ROWS, len(data))
+    assert (made.written.rows, made.size) == (ROWS, len(data))
     assert made.sha256 == hashlib.sha256(data).hexdigest()
     assert [rows for rows, _ in progress] == [1_000 * n for n in range(1, 61)]
 
@@ -152,14 +154,19 @@ def _generate(
     progress: Callable[[int, int], None] = lambda _rows, _size: None,
 ) -> GeneratedFile:
     key = f"w/e.{file_format}"
+    patience = patience or Unhurried()
     return generate(
-        opened,
-        file_format=file_format,
-        options=FileOptions(time_zone="Europe/Berlin"),
+        partial(
+            write_query,
+            opened=opened,
+            file_format=file_format,
+            options=FileOptions(time_zone="Europe/Berlin"),
+            patience=patience,
+        ),
         storage=storage,
         storage_key=key,
         upload_id=storage.begin_upload(key, "application/octet-stream"),
         part_bytes=5 * MIB,
-        patience=patience or Unhurried(),
+        patience=patience,
         progress=progress,
     )

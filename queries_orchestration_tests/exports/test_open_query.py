@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from queries_orchestration.exports.open_query import OpenedQuery, open_query
 from queries_orchestration.exports.pages import read_pages
-from queries_orchestration.exports.sources import open_source, read_snapshot
+from queries_orchestration.exports.sources import engine_of, read_snapshot
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.store import people, sources
 from queries_orchestration.store.tables import metadata
@@ -115,7 +115,7 @@ def _open(
 
 
 def _read(opened: OpenedQuery) -> list[tuple[object, ...]]:
-    engine = open_source(opened.database_url)
+    engine = engine_of(opened.database_url)
     with read_snapshot(engine, timeout_seconds=30) as connection:
         return [row for page in read_pages(connection, opened.compiled) for row in page]
 

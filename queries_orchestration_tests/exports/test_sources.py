@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.exports.pages import read_pages
-from queries_orchestration.exports.sources import interrupt, open_source, read_snapshot
+from queries_orchestration.exports.sources import interrupt, engine_of, read_snapshot
 from queries_orchestration.model.compile import CompiledQuery
 from queries_orchestration.model.errors import (
     InvalidSettings,
@@ -178,7 +178,7 @@ def test_a_source_cannot_be_written_to(source_url: str) -> None:
 def test_an_url_of_another_kind_is_refused_without_showing_it() -> None:
     for url in ("mysql://root:hush@host/d", "no url with hush"):
         with pytest.raises(InvalidSettings) as caught:
-            open_source(url)
+            engine_of(url)
         assert "hush" not in caught.value.message
 
 

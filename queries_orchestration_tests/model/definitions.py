@@ -12,7 +12,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.exports.pages import read_pages
-from queries_orchestration.exports.sources import open_source, read_snapshot
+from queries_orchestration.exports.sources import engine_of, read_snapshot
 from queries_orchestration.model.access import Actor
 from queries_orchestration.model.compile import CompiledQuery, compile_query
 from queries_orchestration.model.datasets import Dataset, parse_dataset
@@ -97,7 +97,7 @@ def is_sqlite(url: str) -> bool:
 @contextmanager
 def snapshot_engine(url: str) -> Iterator[Engine]:
     """Open the source as the project does."""
-    engine = open_source(url)
+    engine = engine_of(url)
     yield engine
     engine.dispose()
 

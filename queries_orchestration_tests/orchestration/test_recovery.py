@@ -122,7 +122,9 @@ def test_a_worker_that_wakes_while_it_is_recovered_does_not_end_the_pass(
     job_house: House, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer = _offer(job_house, DELIVERY_LANE)
-    receive = start(job_house.backends, offer.key, offer_number=offer.number, run_id="late")
+    receive = start(
+        job_house.backends, offer.key, lane=offer.lane, offer_number=offer.number, run_id="late"
+    )
     assert not isinstance(receive, NothingToDo)
     found = _wait_for(lambda: _silent(job_house))
 
@@ -224,7 +226,9 @@ def _make_run(
 
 
 def _start(house: House, offer: Offer, run_id: str) -> None:
-    receive = start(house.backends, offer.key, offer_number=offer.number, run_id=run_id)
+    receive = start(
+        house.backends, offer.key, lane=offer.lane, offer_number=offer.number, run_id=run_id
+    )
     assert not isinstance(receive, NothingToDo)
 
 

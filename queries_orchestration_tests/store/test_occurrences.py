@@ -345,7 +345,7 @@ def test_a_worker_with_a_wrong_clock_takes_no_live_offer_and_no_running_receive(
 
     other = replace(backends, clock=lambda: astray)
     done = run_pass(other, NoRuns(), at=astray, offer=True)
-    again = start_run(other, key, offer_number=number, run_id="other")
+    again = start_run(other, key, lane="delivery", offer_number=number, run_id="other")
 
     assert (done.admitted, done.recovered, done.offers) == (0, 0, ())
     assert isinstance(again, NothingToDo)
@@ -367,7 +367,7 @@ def test_a_worker_with_a_wrong_clock_writes_leases_by_the_databases(
 
     (made,) = run_pass(other, NoRuns(), at=astray, offer=True).offers
     offered = claim(backends.database, key)
-    receive = start_run(other, key, offer_number=made.number, run_id="other")
+    receive = start_run(other, key, lane="delivery", offer_number=made.number, run_id="other")
     started = claim(backends.database, key)
 
     with backends.database.read() as connection:

@@ -1,0 +1,45 @@
+"""Work several lanes at once, each in a process of its own.
+
+At once, because a delivery of a report waits for what the report lane renders meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Final
+
+from queries_orchestration.cli.lane_process import run_lane_process
+from queries_orchestration.settings import LANE_WIDTHS, Settings
+
+SECONDS_BETWEEN_LOOKS: Final = 0.3
+
+
+def work_lanes(settings: Settings, may_start: Callable[[], list[str]]) -> Iterator[str]:
+    """Work until nothing may start now; yields the key of each piece of work that was done.
+
+    Args:
+        may_start: returns the lanes in which something may start now.
+
+    Raises:
+        LaneFailed: the process of a lane was killed or failed; the other ones end their work first.
+    """
+    running: dict[Future[list[str]], str] = {}
+    barren: set[str] = set()
+    with ThreadPoolExecutor(max_workers=len(LANE_WIDTHS)) as lanes:
+        while True:
+            for lane in may_start():
+                if lane not in barren and lane not in running.values():
+                    running[lanes.submit(_work, settings, lane)] = lane
+            if not running:
+                return
+            done, _ = wait(running, SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+            for future in done:
+                lane, keys = running.pop(future), future.result()
+                # A lane that did nothing is not tried again until another one has done something.
+                barren = set() if keys else {*barren, lane}
+                yield from keys
+
+
+def _work(settings: Settings, lane: str) -> list[str]:
+    return list(run_lane_process(settings, lane))

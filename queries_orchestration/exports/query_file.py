@@ -1,0 +1,68 @@
+"""WF-PFM-QRY-006, hop 4: read a query's keyset pages into a CSV or Excel file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import cast
+
+from queries_orchestration.exports.file_writer import (
+    FileFormat,
+    FileOptions,
+    Sink,
+    open_writer,
+)
+from queries_orchestration.exports.generate import Patience, Produce, Written
+from queries_orchestration.exports.open_query import OpenedQuery
+from queries_orchestration.exports.pages import read_pages
+from queries_orchestration.exports.sources import engine_of, interrupt, read_snapshot
+from queries_orchestration.store.exports import Export
+
+
+def query_producer(
+    opened: OpenedQuery, export: Export, *, title: str, patience: Patience
+) -> Produce:
+    """Return what writes the file of an export of a query; ``title`` names a workbook's sheet."""
+    return partial(
+        write_query,
+        opened=opened,
+        file_format=cast(FileFormat, export.format),  # checked at admission
+        options=FileOptions(time_zone=export.time_zone, sheet_title=title),
+        patience=patience,
+    )
+
+
+def write_query(
+    sink: Sink,
+    progress: Callable[[int], None],
+    *,
+    opened: OpenedQuery,
+    file_format: FileFormat,
+    options: FileOptions,
+    patience: Patience,
+) -> Written:
+    """Write the query's complete result, as of one moment, into ``sink``.
+
+    Args:
+        progress: called after each page with the rows done so far.
+
+    Raises:
+        SourceUnavailable, SourceBroken, FormatLimit: as they say.
+        ReceiveLost, ReceiveTimeout: from ``patience``.
+    """
+    engine = engine_of(opened.database_url)
+    with open_writer(file_format, sink, opened.compiled.columns, options) as writer:
+        with (
+            read_snapshot(engine, timeout_seconds=patience.remaining()) as connection,
+            patience.interrupting(lambda: interrupt(connection)),
+        ):
+            for page in read_pages(connection, opened.compiled):
+                patience.check()
+                writer.write_page(page)
+                progress(writer.rows)
+        writer.finish()
+    return Written(
+        rows=writer.rows,
+        replaced_characters=writer.replaced_characters,
+        cut_cells=writer.cut_cells,
+    )

@@ -1,0 +1,56 @@
+"""The job that works one receive of one report's render, for a delivery or for a person."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import dagster as dg
+
+from queries_orchestration.exports import settle as settle_step
+from queries_orchestration.orchestration import tags
+from queries_orchestration.orchestration.resources import WorkerResource
+from queries_orchestration.orchestration.steps import NOT_TAKEN, step
+from queries_orchestration.orchestration.take_export import ExportConfig, started, take_export
+from queries_orchestration.reports import receive as receive_step
+from queries_orchestration.settings import REPORT_LANE, Settings
+
+render_step = partial(step, lane=REPORT_LANE, fail=settle_step.fail)
+
+
+@dg.op(out={"started": dg.Out(dg.Nothing, is_required=False)})
+def start_render(
+    context: dg.OpExecutionContext, config: ExportConfig, worker: WorkerResource
+) -> Iterator[dg.Output[None]]:
+    """Take the report's export for this run."""
+    if receive := take_export(context, config, worker, lane=REPORT_LANE):
+        yield started(receive)
+
+
+@dg.op(ins={"started": dg.In(dg.Nothing)})
+def render(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
+    """Read each section as the actor, print or write the document, record its completion."""
+    backends, receive = worker.backends, worker.receive
+    if receive is None:
+        context.log.info(NOT_TAKEN)
+        return
+    with render_step(context, backends, receive):
+        made = receive_step.render_report(backends, receive, worker.heartbeat)
+        context.add_output_metadata(
+            {"rows": made.rows or 0, "bytes": made.size or 0, "format": made.format}
+        )
+
+
+@dg.job(
+    executor_def=dg.in_process_executor,
+    tags={
+        tags.LANE: REPORT_LANE,
+        tags.MAX_RUNTIME: tags.max_runtime(REPORT_LANE, Settings()),
+    },
+)
+def render_report() -> None:
+    """Render one report as PDF or workbook, in a lane of its own.
+
+    The export is a person's own, or that of a delivery which waits for it. Launched for each
+    offer. Launching it by hand with the id of a waiting export works it now; on a finished or
+    running one it does nothing and says so.
+    """
+    render(start_render())
