@@ -7,12 +7,13 @@ environment, so that a test can kill one.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -22,10 +23,17 @@ from queries_orchestration.deliveries.dispatch import Pass, run_pass
 from queries_orchestration.exports import receive as exports_receive
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.model.outcomes import Outcome
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.publish import offer_lane
 from queries_orchestration.receives.start import NothingToDo
-from queries_orchestration.settings import DELIVERY_LANE, load_settings
+from queries_orchestration.reports import receive as reports_receive
+from queries_orchestration.settings import (
+    DELIVERY_LANE,
+    EXPORT_LANE,
+    REPORT_LANE,
+    load_settings,
+)
 from queries_orchestration.store import (
     claims,
     cross_workspace,
@@ -106,6 +114,14 @@ class TestClock:
         return self.at
 
 
+WORK: Final[Mapping[str, Callable[..., Export | Outcome | NothingToDo]]] = {
+    DELIVERY_LANE: deliveries_receive.work,
+    EXPORT_LANE: exports_receive.work,
+    REPORT_LANE: reports_receive.work,
+}
+"""What works one receive, by lane."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class House:
     """The organisation, its backends and where everything lies."""
@@ -164,14 +180,16 @@ class House:
         assert found is not None
         return found
 
-    def ask_export(self, query: str = "all-orders", *, person: str = "ada") -> str:
-        """Let a person ask for a CSV file of a query; returns the export's id."""
+    def ask_export(
+        self, source: str = "all-orders", *, person: str = "ada", file_format: str = "csv"
+    ) -> str:
+        """Let a person ask for a file of a query or report; returns the export's id."""
         return admit_export(
             self.backends,
             self.workspace_id,
             person_id=self.person(person),
-            source_name=query,
-            file_format="csv",
+            source_name=source,
+            file_format=file_format,
             given_values={},
         )
 
@@ -213,9 +231,10 @@ class House:
 
     def take(self, offer: Offer) -> str:
         """Work one receive; returns how it ended: the outcome, the error's code, or ``nothing``."""
-        work = deliveries_receive.work if offer.lane == DELIVERY_LANE else exports_receive.work
         try:
-            result = work(self.backends, offer.key, offer_number=offer.number, run_id="test")
+            result = WORK[offer.lane](
+                self.backends, offer.key, offer_number=offer.number, run_id="test"
+            )
         except QueriesError as error:
             return error.code
         if isinstance(result, NothingToDo):

@@ -10,14 +10,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from queries_orchestration.deliveries import receive as deliveries_receive
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.run_now import run_now
-from queries_orchestration.exports import receive as exports_receive
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.publish import publish
-from queries_orchestration.settings import DELIVERY_LANE, load_settings
+from queries_orchestration.settings import load_settings
+from queries_orchestration_tests.house import WORK
 from queries_orchestration_tests.no_runs import NoRuns
 
 
@@ -52,8 +51,7 @@ def _pass(backends: Backends, task: dict[str, Any]) -> None:
 
 
 def _receive(backends: Backends, task: dict[str, Any]) -> None:
-    work = deliveries_receive.work if task["lane"] == DELIVERY_LANE else exports_receive.work
-    work(backends, task["key"], offer_number=task["offer"], run_id="child")
+    WORK[task["lane"]](backends, task["key"], offer_number=task["offer"], run_id="child")
 
 
 def _run_now(backends: Backends, task: dict[str, Any]) -> None:
