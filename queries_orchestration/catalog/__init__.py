@@ -1,1 +1,1 @@
-"""The catalog as code: workspaces, people, datasets, queries and schedules kept in YAML files."""
+"""The catalog as code: people, datasets, queries, reports and schedules kept in YAML files."""

@@ -16,7 +16,14 @@ from queries_orchestration.catalog.shape import Shape
 from queries_orchestration.catalog.yaml_file import Node, read_yaml
 from queries_orchestration.model.clock import Clock
 from queries_orchestration.model.errors import InvalidCatalog
-from queries_orchestration.store import datasets, people, schedules, sources, workspaces
+from queries_orchestration.store import (
+    datasets,
+    people,
+    report_queries,
+    schedules,
+    sources,
+    workspaces,
+)
 from queries_orchestration.store.catalog_lock import lock_catalog
 from queries_orchestration.store.database import Database
 
@@ -88,9 +95,11 @@ def _write(connection: Connection, plan: WorkspacePlan) -> None:
         connection, plan.connections, datasets.insert_connection, datasets.change_connection
     )
     _write_rows(connection, plan.datasets, datasets.insert, datasets.change)
-    _write_rows(connection, plan.queries, sources.insert, sources.change)
+    _write_rows(connection, [*plan.queries, *plan.reports], sources.insert, sources.change)
     for version in plan.versions:
         sources.add_version(connection, version)
+    for shown in plan.report_queries:
+        report_queries.insert(connection, shown)
     _write_rows(connection, plan.schedules, _insert_schedule, _change_schedule)
 
 

@@ -10,7 +10,15 @@ from typing import Any, Final
 from queries_orchestration.catalog.plan import Outcome, Planned, Row, WorkspacePlan
 from queries_orchestration.catalog.prune import PrunedRow
 
-_KINDS: Final = ("workspaces", "people", "connections", "datasets", "queries", "schedules")
+_KINDS: Final = (
+    "workspaces",
+    "people",
+    "connections",
+    "datasets",
+    "queries",
+    "reports",
+    "schedules",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +32,18 @@ class KindChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewVersion:
-    """A version that a query got."""
+    """A version that a query or report got."""
 
-    query: str
+    source: str
     version: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogChanges:
     """What one apply did to each kind of row; ``pruned`` are rows that the files lack.
+
+    Among the changed ``reports`` are those that the files lack and that got a version because a
+    query that they show got one.
 
     ``unset_variables`` are those of the connections in the files that this process lacks: the
     workers need them.
@@ -43,6 +54,7 @@ class CatalogChanges:
     connections: KindChanges
     datasets: KindChanges
     queries: KindChanges
+    reports: KindChanges
     schedules: KindChanges
     pruned: tuple[PrunedRow, ...]
     new_versions: tuple[NewVersion, ...]
@@ -67,7 +79,7 @@ class CatalogChanges:
                 why = ": something refers to it" if outcome == "kept" else ""
                 if outcome != "unchanged":
                     lines.append(f"  {outcome} {name}{why}")
-        lines += [f"{new.query} has the new version {new.version}" for new in self.new_versions]
+        lines += [f"{new.source} has the new version {new.version}" for new in self.new_versions]
         lines += [
             f"{variable} is not set here: the workers need it" for variable in self.unset_variables
         ]
@@ -84,6 +96,7 @@ def changes_of(
         connections=_kind((plan, plan.connections) for plan in plans),
         datasets=_kind((plan, plan.datasets) for plan in plans),
         queries=_kind((plan, plan.queries) for plan in plans),
+        reports=_kind((plan, plan.reports) for plan in plans),
         schedules=_kind((plan, plan.schedules) for plan in plans),
         pruned=tuple(pruned),
         new_versions=tuple(version for plan in plans for version in _new_versions(plan)),
@@ -111,7 +124,7 @@ def _named(outcomes: Iterable[tuple[str, Outcome]]) -> KindChanges:
 
 
 def _new_versions(plan: WorkspacePlan) -> Iterable[NewVersion]:
-    names = {row.after.id: row.after.name for row in plan.queries}
+    names = {row.after.id: row.after.name for row in (*plan.queries, *plan.reports)}
     for version in plan.versions:
-        query = f"{plan.workspace.after.name}/{names[version.source_id]}"
-        yield NewVersion(query=query, version=version.version)
+        source = f"{plan.workspace.after.name}/{names[version.source_id]}"
+        yield NewVersion(source=source, version=version.version)

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from queries_orchestration.catalog.check_reports import ReportCheck
 from queries_orchestration.catalog.check_schedules import ScheduleCheck
 from queries_orchestration.catalog.conflicts import refuse_conflicts
 from queries_orchestration.catalog.declared import (
@@ -23,6 +24,7 @@ from queries_orchestration.catalog.piecewise import parse_piecewise
 from queries_orchestration.catalog.plan import Planned, WorkspacePlan, same
 from queries_orchestration.catalog.prune import surplus_of
 from queries_orchestration.catalog.shape import Shape
+from queries_orchestration.catalog.source_names import SourceNames
 from queries_orchestration.model.datasets import parse_dataset
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.ids import new_id
@@ -72,6 +74,7 @@ def plan_workspace(
         check.dataset(dataset)
     for query in declared.queries.values():
         check.query(query)
+    check.reports()
     schedule_check = ScheduleCheck(
         shape=shape,
         now=now,
@@ -120,6 +123,7 @@ class _WorkspaceCheck:
         plan: WorkspacePlan,
     ) -> None:
         self._connection = connection
+        self._declared = declared
         self._shape = shape
         self._now = now
         self._plan = plan
@@ -140,12 +144,8 @@ class _WorkspaceCheck:
         self._datasets = Names(
             "dataset", datasets.listing(connection, self.workspace_id), declared.datasets
         )
-        self.sources = Names(
-            "query",
-            sources.listing(connection, self.workspace_id),
-            declared.queries,
-            pruned={query.name for query in surplus.queries} if surplus else (),
-        )
+        self._stored_sources = sources.listing(connection, self.workspace_id)
+        self.sources = SourceNames(self._stored_sources, declared, surplus)
         self.openings = Openings(connection, self.workspace_id)
 
     def person(self, declared: DeclaredPerson) -> None:
@@ -218,10 +218,9 @@ class _WorkspaceCheck:
 
     def query(self, declared: DeclaredQuery) -> None:
         what = f"the query `{declared.name}`"
-        before = self.sources.stored(declared.name)
+        before = self.sources.stored("query", declared.name)
         faults_before = len(self._shape.faults)
-        if before is not None and before.kind != "query":
-            self._shape.fault(declared.at, f"{what}: there is a {before.kind} of this name")
+        self.sources.check_free("query", declared.name, declared.at, what, self._shape)
         row = self._datasets.find(declared.dataset, declared.node("dataset"), what, self._shape)
         opened = self._open(declared, row, what) if row is not None else None
         if declared.faulty or len(self._shape.faults) > faults_before:
@@ -244,6 +243,25 @@ class _WorkspaceCheck:
         self._plan.queries.append(Planned(before, after, self._take_over))
         if before is None or version.version > before.current_version:
             self._plan.versions.append(version)
+
+    def reports(self) -> None:
+        """Check the reports of the files, and those that show a query with a new version."""
+        check = ReportCheck(
+            connection=self._connection,
+            shape=self._shape,
+            now=self._now,
+            declared=self._declared,
+            plan=self._plan,
+            sources=self.sources,
+            openings=self.openings,
+        )
+        for report in self._declared.reports.values():
+            check.report(report)
+        gone = self._plan.surplus.reports if self._plan.surplus else ()
+        for source in self._stored_sources:
+            stays = source not in gone and source.name not in self._declared.reports
+            if source.kind == "report" and stays and not source.archived:
+                check.follow(source)
 
     def _open(self, declared: DeclaredQuery, row: StoredDataset, what: str) -> OpenQuery | None:
         try:

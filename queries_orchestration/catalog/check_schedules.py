@@ -7,18 +7,16 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from queries_orchestration.catalog.check_opening import OpeningCheck
 from queries_orchestration.catalog.declared import DeclaredSchedule
 from queries_orchestration.catalog.names import Names
-from queries_orchestration.catalog.openings import Openings, OpenQuery
+from queries_orchestration.catalog.openings import Openings
 from queries_orchestration.catalog.plan import ScheduleRows
-from queries_orchestration.catalog.shape import Shape, suggestion
-from queries_orchestration.catalog.yaml_file import shown
-from queries_orchestration.model.access import Actor
-from queries_orchestration.model.compile import compile_query
-from queries_orchestration.model.errors import InvalidRuntimeValue, PermanentError, Refused
+from queries_orchestration.catalog.shape import Shape
+from queries_orchestration.catalog.source_names import SourceNames
+from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.recurrences import Recurrence, next_slot
-from queries_orchestration.model.runtime_values import resolve_values
 from queries_orchestration.store import schedules
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.schedules import Schedule
@@ -34,7 +32,7 @@ class ScheduleCheck:
     now: datetime
     workspace: Workspace
     people: Names[Person]
-    sources: Names[Source]
+    sources: SourceNames
     openings: Openings
 
     def stored(self, connection: Connection, schedule: Schedule | None) -> ScheduleRows | None:
@@ -50,11 +48,20 @@ class ScheduleCheck:
         stored = before.schedule if before else None
         what = f"the schedule `{declared.name}`"
         owner = self._owner(declared, what)
-        source = self._source(declared, what)
+        source = self.sources.find(
+            declared.kind, declared.source, declared.node(declared.kind), what, self.shape
+        )
         recipients = self._recipients(declared, what)
         recurrence = self._recurrence(declared, what)
         if source is not None:
-            self._check_opening(declared, what, owner, source, _pin_kept(stored, source))
+            OpeningCheck(
+                shape=self.shape,
+                now=self.now,
+                time_zone=declared.time_zone or self.workspace.time_zone,
+                openings=self.openings,
+                declared=declared,
+                what=what,
+            ).check(source, owner, pin_kept=_pin_kept(stored, source))
         if declared.faulty or len(self.shape.faults) > faults_before:
             return None
         if owner is None or source is None or recurrence is None:
@@ -120,17 +127,6 @@ class ScheduleCheck:
             self.shape.fault(at, f"{what}: its owner `{owner.name}` is not active")
         return owner
 
-    def _source(self, declared: DeclaredSchedule, what: str) -> Source | None:
-        at = declared.node("query")
-        source = self.sources.find(declared.query, at, what, self.shape)
-        if source is None:
-            return None
-        if source.kind != "query" or source.archived:
-            state = "archived" if source.archived else f"a {source.kind}"
-            self.shape.fault(at, f"{what}: `{source.name}` is {state}, not a query that can be run")
-            return None
-        return source
-
     def _recipients(self, declared: DeclaredSchedule, what: str) -> list[Person]:
         recipients: list[Person] = []
         for node in declared.recipients:
@@ -153,69 +149,6 @@ class ScheduleCheck:
         except Refused as error:
             self.shape.fault(declared.node("cron"), f"{what}: {error.message}")
             return None
-
-    def _check_opening(
-        self,
-        declared: DeclaredSchedule,
-        what: str,
-        owner: Person | None,
-        source: Source,
-        pin_kept: int | None,
-    ) -> None:
-        """Check that the schedule's values fit the query, and that its owner can open it now."""
-        version = pin_kept or source.current_version
-        try:
-            opened = self.openings.query(source.id, version)
-        except Refused as error:
-            # A version that was good once and lost its dataset is reported by the delivery.
-            if pin_kept is None:
-                self.shape.fault(
-                    declared.node("query"),
-                    f"{what}: the query `{source.name}` cannot be run: {error.message}",
-                )
-            return
-        if version != source.current_version:
-            what += (
-                f" (it runs version {version} of its query; once {source.current_version} is"
-                " applied, `queries schedules repin` moves it there)"
-            )
-        values = self._values(declared, what, source, opened)
-        if owner is None or not owner.active:
-            return
-        actor = Actor(person_id=owner.id, name=owner.name, roles=owner.roles, active=owner.active)
-        try:
-            compile_query(opened.query, opened.dataset, actor, values)
-        except InvalidRuntimeValue as error:
-            self.shape.fault(declared.node("values"), f"{what}: {error.message}")
-        except PermanentError as error:
-            self.shape.fault(
-                declared.node("owner"),
-                f"{what}: its owner cannot open the query `{source.name}`: {error.message}",
-            )
-
-    def _values(
-        self, declared: DeclaredSchedule, what: str, source: Source, opened: OpenQuery
-    ) -> dict[str, object]:
-        """Return the exact values; one that is at fault counts as none."""
-        parameters = opened.query.parameters
-        at = declared.node("values")
-        nodes = at.content if "values" in declared.nodes and isinstance(at.content, dict) else {}
-        names = [parameter.name for parameter in parameters]
-        for name, node in nodes.items():
-            if name not in names:
-                known = suggestion(name, names)
-                self.shape.fault(
-                    node, f"{what}: the query `{source.name}` has no parameter {shown(name)}{known}"
-                )
-        time_zone = declared.time_zone or self.workspace.time_zone
-        values: dict[str, object] = dict.fromkeys(names)
-        for parameter in parameters:
-            given = {name: node.plain() for name, node in nodes.items() if name == parameter.name}
-            try:
-                values |= resolve_values([parameter], given, moment=self.now, time_zone=time_zone)
-            except InvalidRuntimeValue as error:
-                self.shape.fault(nodes.get(parameter.name, at), f"{what}: {error.message}")
-        return values
 
 
 def _pin_kept(stored: Schedule | None, source: Source) -> int | None:

@@ -14,7 +14,7 @@ from queries_orchestration.catalog.yaml_file import Node
 _KEYS: Final[Mapping[str, str | None]] = {
     "connection_id": "connection",
     "current_version": "definition",
-    "source_id": "query",
+    "source_id": "source",
     "owner_id": "owner",
     "runtime_values": "values",
     "pinned_version": None,
@@ -30,6 +30,7 @@ def refuse_conflicts(plan: WorkspacePlan, declared: DeclaredWorkspace, shape: Sh
     _refuse("connection", plan.connections, _places(declared.connections), shape)
     _refuse("dataset", plan.datasets, _places(declared.datasets), shape)
     _refuse("query", plan.queries, _places(declared.queries), shape)
+    _refuse("report", plan.reports, _places(declared.reports), shape)
     _refuse("schedule", plan.schedules, _places(declared.schedules), shape)
 
 
@@ -43,6 +44,8 @@ def _refuse(
     for row in rows:
         if row.before is None or row.before.written_by == "file" or row.outcome == "unchanged":
             continue
+        if row.after.written_by == row.before.written_by:
+            continue  # a report that only follows its queries
         shape.fault(
             places[row.after.name],
             f"the {kind} `{row.after.name}` was written by somebody else, and here is another"

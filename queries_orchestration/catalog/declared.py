@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from queries_orchestration.catalog.yaml_file import Node
+from queries_orchestration.model.formats import SourceKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +71,24 @@ class DeclaredQuery(Declared):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredSchedule(Declared):
-    """``time_zone`` is "" for that of the workspace; ``recipients`` are nodes of names."""
+class DeclaredReport(Declared):
+    """``pieces`` are what the model parses."""
 
-    query: str
+    pieces: dict[str, Node]
+
+    def definition(self, pieces: dict[str, Node]) -> dict[str, Any]:
+        """Return what the model parses, made of these pieces."""
+        return {key: node.plain() for key, node in pieces.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredSchedule(Declared):
+    """``kind`` is that of its ``source``, and the key that names it; ``time_zone`` is "" for that
+    of the workspace; ``recipients`` are nodes of names.
+    """
+
+    source: str
+    kind: SourceKind
     owner: str
     cron: str
     time_zone: str
@@ -98,4 +113,5 @@ class DeclaredWorkspace:
     connections: dict[str, DeclaredConnection] = field(default_factory=dict)
     datasets: dict[str, DeclaredDataset] = field(default_factory=dict)
     queries: dict[str, DeclaredQuery] = field(default_factory=dict)
+    reports: dict[str, DeclaredReport] = field(default_factory=dict)
     schedules: dict[str, DeclaredSchedule] = field(default_factory=dict)

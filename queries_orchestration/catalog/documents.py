@@ -28,7 +28,20 @@ def read_declared(documents: Iterable[Node], shape: Shape) -> list[DeclaredWorks
         for key, read in SECTIONS.items():
             if key in nodes:
                 _read_section(key, nodes[key], read, workspace, shape)
+    for workspace in workspaces.values():
+        _check_source_names(workspace, shape)
     return list(workspaces.values())
+
+
+def _check_source_names(workspace: DeclaredWorkspace, shape: Shape) -> None:
+    for name, report in workspace.reports.items():
+        if name in workspace.queries:
+            first = workspace.queries[name].at
+            shape.fault(
+                report.at,
+                f"`{name}` of `reports` is a query at {first.file}:{first.line} already:"
+                " queries and reports share one space of names",
+            )
 
 
 def _workspace_of(

@@ -35,9 +35,17 @@ class Names(Generic[Row]):
         self._stored = {row.name: row for row in stored}
         self._rows: dict[str, Row | None] = {**self._stored, **dict.fromkeys(declared)}
 
+    def __contains__(self, name: str) -> bool:
+        """Tell whether a row or a definition has the name."""
+        return name in self._rows
+
     def stored(self, name: str) -> Row | None:
         """Return the row that the database has now."""
         return self._stored.get(name)
+
+    def after(self, name: str) -> Row | None:
+        """Return the row as it will be; None if nothing has the name or it has faults."""
+        return self._rows.get(name)
 
     def declare(self, row: Row) -> None:
         """Take the row that the files make of a definition without faults."""

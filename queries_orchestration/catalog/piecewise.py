@@ -18,8 +18,10 @@ from queries_orchestration.model.errors import Refused
 Parsed = TypeVar("Parsed")
 Pieces = dict[str, Node]
 
-_PLACE: Final = re.compile(r"(?P<path>[a-z_]+(?:\.[a-z_]+|\[[0-9]+\])*): (?P<message>.*)", re.S)
-_STEP: Final = re.compile(r"[a-z_]+|[0-9]+")
+_PLACE: Final = re.compile(
+    r"(?P<path>[a-z_]+(?:\.[a-z][a-z0-9_]*|\[[0-9]+\])*): (?P<message>.*)", re.S
+)
+_STEP: Final = re.compile(r"[a-z_][a-z0-9_]*|[0-9]+")
 # Faults of later sections may only follow from entries of these that were left out.
 _FOUNDATIONS: Final = frozenset({"fields", "parameters"})
 _MOST_FAULTS: Final = 50

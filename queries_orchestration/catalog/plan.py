@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 from queries_orchestration.catalog.prune import Surplus
 from queries_orchestration.store.datasets import SourceConnection, StoredDataset
 from queries_orchestration.store.people import Person
+from queries_orchestration.store.report_queries import ReportQueries
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source, SourceVersion
 from queries_orchestration.store.workspaces import Workspace
@@ -63,7 +64,10 @@ class Planned(Generic[Row]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspacePlan:
-    """All that will be written into one workspace; without ``surplus`` nothing is pruned."""
+    """All that will be written into one workspace; without ``surplus`` nothing is pruned.
+
+    ``reports`` are those of the files, and those that get a version because a query got one.
+    """
 
     workspace: Planned[Workspace]
     surplus: Surplus | None = None
@@ -71,7 +75,9 @@ class WorkspacePlan:
     connections: list[Planned[SourceConnection]] = field(default_factory=list)
     datasets: list[Planned[StoredDataset]] = field(default_factory=list)
     queries: list[Planned[Source]] = field(default_factory=list)
+    reports: list[Planned[Source]] = field(default_factory=list)
     versions: list[SourceVersion] = field(default_factory=list)
+    report_queries: list[ReportQueries] = field(default_factory=list)
     schedules: list[Planned[ScheduleRows]] = field(default_factory=list)
 
 

@@ -38,6 +38,7 @@ class Surplus:
     connections: list[SourceConnection]
     datasets: list[StoredDataset]
     queries: list[Source]
+    reports: list[Source]
     schedules: list[Schedule]
 
 
@@ -61,16 +62,16 @@ def surplus_of(
         ]
 
     stored_sources = sources.listing(connection, workspace_id)
+    stored_queries = (source for source in stored_sources if source.kind == "query")
+    stored_reports = (source for source in stored_sources if source.kind == "report")
     return Surplus(
         people=lacking(people.listing(connection, workspace_id), declared.people),
         connections=lacking(
             datasets.connections_listing(connection, workspace_id), declared.connections
         ),
         datasets=lacking(datasets.listing(connection, workspace_id), declared.datasets),
-        # Files hold no reports: those are never lacking.
-        queries=lacking(
-            (source for source in stored_sources if source.kind == "query"), declared.queries
-        ),
+        queries=lacking(stored_queries, declared.queries),
+        reports=lacking(stored_reports, declared.reports),
         schedules=lacking(schedules.listing(connection, workspace_id), declared.schedules),
     )
 
@@ -78,8 +79,9 @@ def surplus_of(
 def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> list[PrunedRow]:
     """Take the rows away, those that refer before those that are referred to.
 
-    What something refers to stays: schedules ended, queries archived, people deactivated,
-    datasets and connections as they are. A row that had come to that before is not returned.
+    What something refers to stays: schedules ended, reports and queries archived, people
+    deactivated, datasets and connections as they are. A row that had come to that before is not
+    returned.
     """
     pruned: list[PrunedRow] = []
 
@@ -89,8 +91,10 @@ def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> lis
 
     for schedule in surplus.schedules:
         record("schedules", schedule.name, _prune_schedule(connection, schedule))
+    for report in surplus.reports:
+        record("reports", report.name, _prune_source(connection, report))
     for query in surplus.queries:
-        record("queries", query.name, _prune_query(connection, query))
+        record("queries", query.name, _prune_source(connection, query))
     for dataset in surplus.datasets:
         record("datasets", dataset.name, "removed" if remove(connection, dataset) else "kept")
     for source in surplus.connections:
@@ -120,12 +124,12 @@ def _prune_schedule(connection: Connection, schedule: Schedule) -> PruneOutcome 
     return "ended"
 
 
-def _prune_query(connection: Connection, query: Source) -> PruneOutcome | None:
-    if remove(connection, query):
+def _prune_source(connection: Connection, source: Source) -> PruneOutcome | None:
+    if remove(connection, source):
         return "removed"
-    if query.archived:
+    if source.archived:
         return None
-    sources.change(connection, replace(query, archived=True, written_by="file"))
+    sources.change(connection, replace(source, archived=True, written_by="file"))
     return "archived"
 
 

@@ -13,18 +13,19 @@ from queries_orchestration.catalog.declared import (
     DeclaredDataset,
     DeclaredPerson,
     DeclaredQuery,
+    DeclaredReport,
     DeclaredSchedule,
 )
 from queries_orchestration.catalog.shape import Shape
 from queries_orchestration.catalog.yaml_file import Node, shown
 from queries_orchestration.model.addresses import clean_address
 from queries_orchestration.model.errors import Refused
+from queries_orchestration.model.formats import FORMATS_OF, SourceKind
 from queries_orchestration.model.time_zones import zone
+from queries_orchestration.model.titles import LONGEST_TITLE
 
-MAX_TITLE: Final = 300
 LONGEST_TEXT: Final = 200
 ROLES: Final = ("reader", "author", "administrator", "service")
-FORMATS: Final = ("csv", "xlsx")
 MISSED_SLOTS: Final = ("latest", "all", "none")
 
 SectionReader = Callable[[str, Node, Shape], Declared]
@@ -97,14 +98,30 @@ def _read_query(name: str, at: Node, shape: Shape) -> DeclaredQuery:
     )
 
 
+def _read_report(name: str, at: Node, shape: Shape) -> DeclaredReport:
+    what = f"the report `{name}`"
+    nodes = shape.mapping(at, what, required=("title", "sections"), optional=("parameters",))
+    return DeclaredReport(
+        name=name,
+        title=read_title(nodes.get("title"), what, shape),
+        at=at,
+        nodes=nodes,
+        pieces={key: nodes[key] for key in ("sections", "parameters") if key in nodes},
+    )
+
+
 def _read_schedule(name: str, at: Node, shape: Shape) -> DeclaredSchedule:
     what = f"the schedule `{name}`"
     nodes = shape.mapping(
         at,
         what,
-        required=("title", "query", "owner", "cron", "format", "recipients"),
-        optional=("time_zone", "values", "skip_empty", "missed_slots", "lateness_limit"),
+        required=("title", "owner", "cron", "format", "recipients"),
+        optional=(
+            *("query", "report", "time_zone", "values", "skip_empty", "missed_slots"),
+            "lateness_limit",
+        ),
     )
+    kind = _source_kind(nodes, at, what, shape)
     recipients = shape.items(nodes.get("recipients"), f"`recipients` of {what}")
     if "recipients" in nodes and nodes["recipients"].content == []:
         shape.fault(nodes["recipients"], f"{what} needs at least one recipient")
@@ -114,6 +131,12 @@ def _read_schedule(name: str, at: Node, shape: Shape) -> DeclaredSchedule:
     if values is not None and not isinstance(values.content, dict):
         shape.fault(values, f"`values` of {what} must be a mapping from parameters to values")
 
+    skip_empty = shape.boolean(nodes.get("skip_empty"), f"`skip_empty` of {what}", default=False)
+    if skip_empty and kind == "report":
+        shape.fault(
+            nodes["skip_empty"], f"{what}: `skip_empty` is for queries; a report is always sent"
+        )
+
     def text(key: str) -> str:
         return shape.text(nodes.get(key), f"`{key}` of {what}", longest=LONGEST_TEXT)
 
@@ -122,14 +145,15 @@ def _read_schedule(name: str, at: Node, shape: Shape) -> DeclaredSchedule:
         title=read_title(nodes.get("title"), what, shape),
         at=at,
         nodes=nodes,
-        query=text("query"),
+        source=text(kind),
+        kind=kind,
         owner=text("owner"),
         cron=text("cron"),
         time_zone=read_time_zone(nodes.get("time_zone"), shape),
-        format=shape.choice(nodes.get("format"), f"`format` of {what}", FORMATS),
+        format=shape.choice(nodes.get("format"), f"`format` of {what}", FORMATS_OF[kind]),
         recipients=recipients,
         values=values.plain() if values is not None and isinstance(values.content, dict) else {},
-        skip_empty=shape.boolean(nodes.get("skip_empty"), f"`skip_empty` of {what}", default=False),
+        skip_empty=skip_empty,
         missed_slots=shape.choice(
             nodes.get("missed_slots"), f"`missed_slots` of {what}", MISSED_SLOTS, default="latest"
         ),
@@ -139,9 +163,18 @@ def _read_schedule(name: str, at: Node, shape: Shape) -> DeclaredSchedule:
     )
 
 
+def _source_kind(nodes: dict[str, Node], at: Node, what: str, shape: Shape) -> SourceKind:
+    """Return which of the two keys names the source."""
+    if "query" in nodes and "report" in nodes:
+        shape.fault(nodes["report"], f"{what} has a query already; give either it or a report")
+    elif "query" not in nodes and "report" not in nodes:
+        shape.fault(at, f"{what} needs the key `query` or the key `report`")
+    return "report" if "report" in nodes and "query" not in nodes else "query"
+
+
 def read_title(node: Node | None, what: str, shape: Shape) -> str:
     """Return the title of a definition; "" for none."""
-    return shape.text(node, f"`title` of {what}", longest=MAX_TITLE)
+    return shape.text(node, f"`title` of {what}", longest=LONGEST_TITLE)
 
 
 def read_time_zone(node: Node | None, shape: Shape) -> str:
@@ -241,5 +274,6 @@ SECTIONS: Final[dict[str, SectionReader]] = {
     "connections": _read_connection,
     "datasets": _read_dataset,
     "queries": _read_query,
+    "reports": _read_report,
     "schedules": _read_schedule,
 }

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 import re
-import unicodedata
 from collections.abc import Collection, Iterable
 from typing import Final
 
 from queries_orchestration.catalog.yaml_file import Node, shown
 from queries_orchestration.model.errors import CatalogFault
+from queries_orchestration.model.titles import is_one_line
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 NAME_RULE: Final = (
@@ -78,7 +78,7 @@ class Shape:
             self.fault(node, f"{what} must not be empty")
         elif len(content) > longest:
             self.fault(node, f"{what} has {len(content)} characters; {longest} is the most")
-        elif any(unicodedata.category(character) in _UNPRINTABLE for character in content):
+        elif not is_one_line(content):
             self.fault(node, f"{what} must be one line without control characters")
         return content
 
@@ -136,8 +136,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 _LISTED_NAMES: Final = 12
 _LARGEST_INTEGER: Final = 2**31 - 1
-# Control characters, surrogates, and the line and paragraph separators.
-_UNPRINTABLE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 def _kind(node: Node) -> str:

@@ -15,7 +15,7 @@ from queries_orchestration.store.workspaces import Workspace
 
 NOW = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(days=40)
-KINDS = ("workspaces", "people", "connections", "datasets", "queries", "schedules")
+KINDS = ("workspaces", "people", "connections", "datasets", "queries", "reports", "schedules")
 ANN = "  ann: {title: Ann Author, address: ann@example.org, roles: [author]}"
 
 Apply = Callable[..., CatalogChanges]
@@ -82,7 +82,11 @@ def line_of(text: str, part: str) -> int:
 
 def changed(*replacements: tuple[str, str]) -> str:
     """Return the good catalog with some parts of it replaced."""
-    text = GOOD
+    return altered(GOOD, *replacements)
+
+
+def altered(text: str, *replacements: tuple[str, str]) -> str:
+    """Return a catalog with some parts of it replaced."""
     for old, new in replacements:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
@@ -112,15 +116,15 @@ def schedule_of(database: Database, name: str = "morning") -> Schedule:
     return schedule
 
 
-def query_of(database: Database, name: str = "delays") -> Source:
+def source_of(database: Database, name: str = "delays") -> Source:
     with database.read() as connection:
         source = sources.by_name(connection, workspace_of(database).id, name)
     assert source is not None
     return source
 
 
-def version_of(database: Database, version: int) -> SourceVersion:
-    source = query_of(database)
+def version_of(database: Database, version: int, name: str = "delays") -> SourceVersion:
+    source = source_of(database, name)
     with database.read() as connection:
         stored = sources.version(connection, source.workspace_id, source.id, version)
     assert stored is not None

@@ -20,8 +20,8 @@ from queries_orchestration_tests.catalog.acme import (
     Apply,
     Refuse,
     changed,
-    query_of,
     schedule_of,
+    source_of,
     touched,
     version_of,
     workspace_of,
@@ -76,7 +76,7 @@ def test_a_catalog_becomes_rows(apply: Apply, database: Database) -> None:
         schedule,
         title="Delays every morning",
         written_by="file",
-        source_id=query_of(database).id,
+        source_id=source_of(database).id,
         pinned_version=1,
         owner_id=ann.id,
         cron="30 6 * * *",
@@ -101,7 +101,7 @@ def test_the_second_time_nothing_changes(apply: Apply, database: Database) -> No
     assert changes.new_versions == ()
     assert changes.people.unchanged == ("acme/ann", "acme/bob")
     assert schedule_of(database) == before
-    assert query_of(database).current_version == 1
+    assert source_of(database).current_version == 1
 
 
 def test_the_order_of_keys_and_the_style_are_no_change(apply: Apply) -> None:
@@ -131,10 +131,10 @@ def test_a_changed_definition_is_a_new_version_and_schedules_stay_pinned(
          " cron: '0 18 * * *', format: xlsx, recipients: [bob]}\n"),
     )  # fmt: skip
     changes = apply(second, now=LATER)
-    assert [(new.query, new.version) for new in changes.new_versions] == [("acme/delays", 2)]
+    assert [(new.source, new.version) for new in changes.new_versions] == [("acme/delays", 2)]
     assert changes.queries.changed == ("acme/delays",)
     assert touched(changes).keys() == {"queries", "schedules"}
-    assert query_of(database).current_version == 2
+    assert source_of(database).current_version == 2
     assert version_of(database, 1).definition["fields"][2] == {"field": "delay"}
     assert version_of(database, 2).definition["fields"][2]["label"] == "Minutes"
     assert (version_of(database, 1).created_at, version_of(database, 2).created_at) == (NOW, LATER)
@@ -148,7 +148,7 @@ def test_a_changed_title_is_no_new_version(apply: Apply, database: Database) -> 
     changes = apply(changed(("title: Delays by day", "title: Late flights")))
     assert touched(changes) == {"queries": ("acme/delays",)}
     assert changes.new_versions == ()
-    assert (query_of(database).title, query_of(database).current_version) == ("Late flights", 1)
+    assert (source_of(database).title, source_of(database).current_version) == ("Late flights", 1)
 
 
 def test_a_large_number_in_a_definition_comes_back_as_the_same_number(apply: Apply) -> None:
@@ -221,7 +221,7 @@ def test_one_fault_keeps_all_of_it_from_being_written(
     assert len(faults_of(bad)) == 2
     assert workspace_of(database).title == "Acme Ltd"
     assert schedule_of(database) == before
-    assert query_of(database).current_version == 1
+    assert source_of(database).current_version == 1
 
 
 def test_applies_at_the_same_time_leave_one_catalog(database: Database, tmp_path: Path) -> None:
@@ -235,14 +235,14 @@ def test_applies_at_the_same_time_leave_one_catalog(database: Database, tmp_path
         results = list(pool.map(apply_file, range(4)))
     assert sorted(len(touched(changes)) for changes in results) == [0, 0, 0, 6]
     assert [len(changes.new_versions) for changes in results].count(1) == 1
-    assert query_of(database).current_version == 1
+    assert source_of(database).current_version == 1
 
 
 def test_changes_are_told_to_people_and_programs(apply: Apply) -> None:
     changes = apply(GOOD)
     told = json.loads(json.dumps(changes.to_dict()))
     assert told["people"]["created"] == ["acme/ann", "acme/bob"]
-    assert told["new_versions"] == [{"query": "acme/delays", "version": 1}]
+    assert told["new_versions"] == [{"source": "acme/delays", "version": 1}]
     assert told["unset_variables"] == ["WAREHOUSE_URL"]
     lines = changes.lines()
     assert "people: 2 created" in lines

@@ -21,8 +21,8 @@ from queries_orchestration_tests.catalog.acme import (
     Apply,
     Refuse,
     changed,
-    query_of,
     schedule_of,
+    source_of,
     touched,
     workspace_of,
 )
@@ -80,7 +80,7 @@ def test_a_schedule_of_another_query_is_pinned_to_its_current_version(
             ("    values: {since: 2027-01-01}\n", ""),
         )
     )
-    assert schedule_of(database).source_id == query_of(database, "ids").id
+    assert schedule_of(database).source_id == source_of(database, "ids").id
     assert schedule_of(database).pinned_version == 1
 
 
@@ -88,7 +88,7 @@ def test_references_may_be_to_rows_in_the_database(apply: Apply, database: Datab
     apply(GOOD[: GOOD.index("queries:")])
     apply("workspace: {name: acme}\n" + GOOD[GOOD.index("queries:") : GOOD.index("schedules:")])
     apply("workspace: {name: acme}\n" + GOOD[GOOD.index("schedules:") :])
-    assert schedule_of(database).source_id == query_of(database).id
+    assert schedule_of(database).source_id == source_of(database).id
 
 
 def test_a_query_is_checked_against_the_dataset_of_the_same_apply(
@@ -157,16 +157,16 @@ def test_a_report_of_the_same_name_is_not_overwritten(
         sources.insert(connection, report)
     messages = [fault.message for fault in faults_of(GOOD)]
     assert "the query `delays`: there is a report of this name" in messages
-    assert query_of(database) == report
+    assert source_of(database) == report
 
 
 def test_an_archived_query_comes_back_with_its_versions(apply: Apply, database: Database) -> None:
     apply(GOOD)
     with database.transaction() as connection:
-        sources.change(connection, replace(query_of(database), archived=True))
+        sources.change(connection, replace(source_of(database), archived=True))
     assert touched(apply(GOOD)) == {"queries": ("acme/delays",)}
-    assert not query_of(database).archived
-    assert query_of(database).current_version == 1
+    assert not source_of(database).archived
+    assert source_of(database).current_version == 1
 
 
 def test_a_schedule_of_an_archived_query_is_refused(
@@ -174,6 +174,6 @@ def test_a_schedule_of_an_archived_query_is_refused(
 ) -> None:
     apply(GOOD)
     with database.transaction() as connection:
-        sources.change(connection, replace(query_of(database), archived=True))
+        sources.change(connection, replace(source_of(database), archived=True))
     (fault,) = faults_of("workspace: {name: acme}\n" + GOOD[GOOD.index("schedules:") :])
     assert (fault.line, "`delays` is archived" in fault.message) == (5, True)

@@ -17,7 +17,16 @@ from queries_orchestration.model.errors import CatalogFault, InvalidCatalog
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.migrate import upgrade
 from queries_orchestration.store.tables import metadata
-from queries_orchestration_tests.catalog.acme import ANN, GOOD, NOW, Refuse, changed, line_of
+from queries_orchestration_tests.catalog.acme import (
+    ANN,
+    GOOD,
+    KINDS,
+    NOW,
+    Refuse,
+    changed,
+    line_of,
+)
+from queries_orchestration_tests.catalog.summary import WITH_REPORT
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +284,7 @@ def replaced(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
     return tree
 
 
-PATHS = sorted(paths_of(yaml.safe_load(GOOD)), key=repr)
+PATHS = sorted(paths_of(yaml.safe_load(WITH_REPORT)), key=repr)
 
 
 @given(changes=st.lists(st.tuples(st.sampled_from(PATHS), VALUES), min_size=1, max_size=3))
@@ -283,7 +292,7 @@ PATHS = sorted(paths_of(yaml.safe_load(GOOD)), key=repr)
 def test_no_value_in_any_place_crashes_the_apply(
     disposable: Database, file: Path, changes: list[tuple[tuple[Any, ...], Any]]
 ) -> None:
-    catalog = yaml.safe_load(GOOD)
+    catalog = yaml.safe_load(WITH_REPORT)
     for path, value in changes:
         catalog = replaced(catalog, path, value)
     file.write_text(yaml.safe_dump(catalog, allow_unicode=True, sort_keys=False))
@@ -304,7 +313,7 @@ def apply_twice(database: Database, file: Path) -> None:
     except InvalidCatalog:
         return
     again = apply_catalog(database, [file], clock=lambda: NOW, environment={})
-    for kind in ("workspaces", "people", "connections", "datasets", "queries", "schedules"):
+    for kind in KINDS:
         assert getattr(again, kind).created == getattr(again, kind).changed == ()
 
 

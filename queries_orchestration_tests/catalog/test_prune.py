@@ -14,10 +14,9 @@ from sqlalchemy import func, select
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.catalog.changes import CatalogChanges
 from queries_orchestration.model.ids import new_id
-from queries_orchestration.store import datasets, exports, occurrences, people, schedules, sources
+from queries_orchestration.store import datasets, exports, occurrences, people, schedules
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.people import Person
-from queries_orchestration.store.sources import Source
 from queries_orchestration.store.tables import metadata
 from queries_orchestration_tests.catalog.acme import (
     ANN,
@@ -28,8 +27,8 @@ from queries_orchestration_tests.catalog.acme import (
     Refuse,
     changed,
     line_of,
-    query_of,
     schedule_of,
+    source_of,
     touched,
     workspace_of,
 )
@@ -112,7 +111,7 @@ def test_history_keeps_what_it_refers_to(apply: Apply, database: Database) -> No
         "deactivated people": ("acme/ann", "acme/bob"),
     }
     assert schedule_of(database) == replace(before, state="ended", next_slot=None)
-    assert query_of(database).archived
+    assert source_of(database).archived
     ann = person_of(database, "ann")
     assert ann is not None
     assert (ann.active, ann.address) == (False, "ann@example.org")
@@ -137,7 +136,7 @@ def test_what_was_pruned_comes_back_with_its_definition(apply: Apply, database: 
     }
     slot = datetime(2027, 2, 14, 5, 30, tzinfo=UTC)
     assert schedule_of(database) == replace(before, next_slot=slot)
-    assert (query_of(database).archived, query_of(database).current_version) == (False, 1)
+    assert (source_of(database).archived, source_of(database).current_version) == (False, 1)
     ann = person_of(database, "ann")
     assert ann is not None
     assert ann.active
@@ -163,7 +162,7 @@ def test_a_paused_schedule_ends_without_its_pause(apply: Apply, database: Databa
 
 def test_an_export_keeps_its_query_and_its_person(apply: Apply, database: Database) -> None:
     apply(GOOD)
-    query, bob = query_of(database), person_of(database, "bob")
+    query, bob = source_of(database), person_of(database, "bob")
     assert bob is not None
     with database.transaction() as connection:
         exports.queue(
@@ -230,22 +229,6 @@ def test_rows_of_somebody_else_are_pruned_only_with_take_over(
     assert schedule_of(database).written_by == "file"
     apply(GOOD)
     assert schedule_of(database).state == "active"
-
-
-def test_a_report_is_not_pruned(apply: Apply, database: Database) -> None:
-    apply(GOOD)
-    report = Source(
-        workspace_id=workspace_of(database).id,
-        id=new_id(),
-        name="summary",
-        title="A report",
-        kind="report",
-        current_version=1,
-    )
-    with database.transaction() as connection:
-        sources.insert(connection, report)
-    apply(EMPTY, prune=True, take_over=True)
-    assert query_of(database, "summary") == report
 
 
 def test_other_workspaces_are_left_alone(apply: Apply, database: Database) -> None:

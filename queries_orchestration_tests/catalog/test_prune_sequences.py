@@ -19,8 +19,10 @@ from queries_orchestration.store import datasets, occurrences, people, schedules
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.catalog.acme import NOW, touched, workspace_of
 
-# A schedule's query, owner and recipient; a query's dataset; a dataset's connection and reader.
-SCHEDULES = {"s": ("q", "ann", "bob"), "t": ("r", "bob", "cat")}
+# A schedule's source, owner and recipient; a report's queries; a query's dataset; a dataset's
+# connection and reader.
+SCHEDULES = {"s": ("q", "ann", "bob"), "t": ("b", "bob", "cat")}
+REPORTS = {"a": {"q"}, "b": {"q", "r"}}
 QUERIES = {"q": "d", "r": "e"}
 DATASETS = {"d": ("v", "ann"), "e": ("w", "bob")}
 CONNECTIONS = {"v", "w"}
@@ -32,6 +34,7 @@ class Names:
     """The names that a catalog defines, with all that they refer to."""
 
     schedules: AbstractSet[str]
+    reports: AbstractSet[str]
     queries: AbstractSet[str]
     datasets: AbstractSet[str]
     connections: AbstractSet[str]
@@ -49,6 +52,7 @@ class Names:
                     name: {"title": name, "dataset": QUERIES[name], "fields": [{"field": "id"}]}
                     for name in self.queries
                 },
+                "reports": {name: _report(name) for name in self.reports},
                 "schedules": {name: _schedule(name) for name in self.schedules},
             }
         )
@@ -61,18 +65,31 @@ def _dataset(name: str) -> dict[str, object]:
         "relation": "t",
         "fields": {"id": {"type": "integer"}},
         "key": ["id"],
-        "access": [{"who": {"people": [reader]}, "fields": "all", "rows": "all"}],
+        "access": [
+            {"who": {"people": [reader]}, "fields": "all", "rows": "all"},
+            {"who": {"everyone": True}, "fields": "all", "rows": "all"},
+        ],
+    }
+
+
+def _report(name: str) -> dict[str, object]:
+    return {
+        "title": name,
+        "sections": [
+            {"show": "number", "title": query, "query": query, "value": "id"}
+            for query in sorted(REPORTS[name])
+        ],
     }
 
 
 def _schedule(name: str) -> dict[str, object]:
-    query, owner, recipient = SCHEDULES[name]
+    source, owner, recipient = SCHEDULES[name]
     return {
         "title": name,
-        "query": query,
+        "query" if source in QUERIES else "report": source,
         "owner": owner,
         "cron": "0 6 * * *",
-        "format": "csv",
+        "format": "xlsx",
         "recipients": [recipient],
     }
 
@@ -84,10 +101,14 @@ def _some(names: AbstractSet[str]) -> st.SearchStrategy[AbstractSet[str]]:
 @st.composite
 def catalogs(draw: st.DrawFn) -> Names:
     of_schedules = draw(_some(set(SCHEDULES)))
-    of_queries = draw(_some(set(QUERIES))) | {SCHEDULES[name][0] for name in of_schedules}
+    scheduled = {SCHEDULES[name][0] for name in of_schedules}
+    of_reports = draw(_some(set(REPORTS))) | (scheduled & set(REPORTS))
+    shown = {query for name in of_reports for query in REPORTS[name]}
+    of_queries = draw(_some(set(QUERIES))) | (scheduled & set(QUERIES)) | shown
     of_datasets = draw(_some(set(DATASETS))) | {QUERIES[name] for name in of_queries}
     return Names(
         schedules=of_schedules,
+        reports=of_reports,
         queries=of_queries,
         datasets=of_datasets,
         connections=draw(_some(CONNECTIONS)) | {DATASETS[name][0] for name in of_datasets},
@@ -147,7 +168,7 @@ def test_after_a_prune_exactly_what_the_files_say_is_in_use(
             workspace_id = workspace_of(database).id
             with database.transaction() as connection:
                 in_use = _in_use(connection, workspace_id)
-                assert in_use == (names.schedules, names.queries, names.people)
+                assert in_use == (names.schedules, names.queries | names.reports, names.people)
                 for row in schedules.listing(connection, workspace_id):
                     assert (row.next_slot is not None) == (row.name in names.schedules)
                 stored = {row.name for row in datasets.listing(connection, workspace_id)}

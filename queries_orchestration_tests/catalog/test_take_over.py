@@ -21,8 +21,8 @@ from queries_orchestration_tests.catalog.acme import (
     Refuse,
     changed,
     line_of,
-    query_of,
     schedule_of,
+    source_of,
     touched,
     version_of,
     workspace_of,
@@ -176,7 +176,7 @@ def test_a_file_that_takes_a_query_over_adds_a_version_after_theirs(
         _edit_query(connection, workspace_of(database).id)
     theirs: SourceVersion = version_of(database, 2)
     apply(GOOD, take_over=True)
-    assert query_of(database).current_version == 3
+    assert source_of(database).current_version == 3
     assert version_of(database, 2) == theirs
     assert version_of(database, 3).definition == version_of(database, 1).definition
     assert version_of(database, 3).created_at == NOW
