@@ -10,6 +10,8 @@ import pytest
 
 from queries_orchestration.definitions import defs
 
+JOBS = ("deliver_occurrence", "export_query", "render_report")
+
 
 def test_the_definitions_load() -> None:
     dg.Definitions.validate_loadable(defs)
@@ -35,6 +37,7 @@ def test_jobs_schedules_and_tags_are_these() -> None:
     assert {name: tags for name, (tags, _) in jobs.items()} == {
         "deliver_occurrence": {"queries/lane": "delivery", "dagster/max_runtime": "1020"},
         "export_query": {"queries/lane": "export", "dagster/max_runtime": "21720"},
+        "render_report": {"queries/lane": "report", "dagster/max_runtime": "1020"},
     }
     assert set(jobs["deliver_occurrence"][1]) == {"start", "make_file", "deliver", "settle"}
     assert schedules == {
@@ -51,6 +54,7 @@ def test_jobs_schedules_and_tags_are_these() -> None:
     } == {
         "offer_deliveries": ("deliver_occurrence", 5, dg.DefaultSensorStatus.RUNNING),
         "offer_exports": ("export_query", 5, dg.DefaultSensorStatus.RUNNING),
+        "offer_reports": ("render_report", 5, dg.DefaultSensorStatus.RUNNING),
     }
 
 
@@ -59,7 +63,7 @@ def test_no_op_has_a_retry_policy_of_dagster() -> None:
 
 
 def test_every_job_op_and_schedule_is_described() -> None:
-    for job in ("deliver_occurrence", "export_query"):
+    for job in JOBS:
         assert defs.resolve_job_def(job).description
     assert [op.name for op in _ops() if not op.description] == []
     repository = defs.get_repository_def()
@@ -68,7 +72,20 @@ def test_every_job_op_and_schedule_is_described() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["pandas", "openpyxl", "boto3", "fastapi", "starlette", "flask", "alembic", "numpy"]
+    "module",
+    [
+        "alembic",
+        "boto3",
+        "fastapi",
+        "flask",
+        "markdown_it",
+        "matplotlib",
+        "numpy",
+        "openpyxl",
+        "pandas",
+        "starlette",
+        "weasyprint",
+    ],
 )
 def test_importing_the_definitions_does_not_load(module: str, loaded_modules: set[str]) -> None:
     assert module not in loaded_modules
@@ -85,7 +102,7 @@ def loaded_modules() -> set[str]:
 def _ops() -> list[dg.OpDefinition]:
     return [
         node
-        for job in ("deliver_occurrence", "export_query")
+        for job in JOBS
         for node in defs.resolve_job_def(job).all_node_defs
         if isinstance(node, dg.OpDefinition)
     ]

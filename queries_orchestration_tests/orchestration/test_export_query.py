@@ -10,6 +10,7 @@ import pytest
 from queries_orchestration.definitions import defs
 from queries_orchestration.orchestration.offering import offer_deliveries, offer_exports
 from queries_orchestration_tests.house import MONDAY, House
+from queries_orchestration_tests.orchestration.launches import execute, requests
 
 pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
@@ -19,12 +20,12 @@ def test_the_sensor_launches_an_export_whose_run_makes_the_file(
 ) -> None:
     export_id = job_house.ask_export()
 
-    (request,) = _requests(instance, offer_exports)
+    (request,) = requests(instance, offer_exports)
     assert request.job_name == "export_query"
     assert request.tags["queries/export"] == export_id
     assert request.tags["queries/workspace"] == job_house.workspace_id
     assert request.tags["queries/lane"] == "export"
-    result = _execute(instance, request)
+    result = execute(instance, request)
 
     assert result.success
     export = job_house.asked_export(export_id)
@@ -38,7 +39,9 @@ def test_the_export_sensor_says_when_nothing_waits(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
     context = dg.build_sensor_context(
-        instance=instance, definitions=defs, resources={"worker": _worker()}
+        instance=instance,
+        definitions=defs,
+        resources={"worker": (defs.resources or {})["worker"]},
     )
     with context:
         data = offer_exports.evaluate_tick(context)
@@ -52,8 +55,8 @@ def test_deliveries_and_exports_are_offered_by_their_own_sensors(
     job_house.ask_export()
     job_house.dispatch(MONDAY)
 
-    assert [one.job_name for one in _requests(instance, offer_exports)] == ["export_query"]
-    assert _requests(instance, offer_deliveries) == []  # the tick has offered it
+    assert [one.job_name for one in requests(instance, offer_exports)] == ["export_query"]
+    assert requests(instance, offer_deliveries) == []  # the tick has offered it
 
 
 def test_a_failed_export_is_red_with_its_code(
@@ -64,9 +67,9 @@ def test_a_failed_export_is_red_with_its_code(
         "workspace: {name: acme, title: Acme, time_zone: Europe/Berlin}\n"
         "people:\n  ada: {title: Ada Owner, address: ada@example.org, roles: [reader]}\n"
     )
-    (request,) = _requests(instance, offer_exports)
+    (request,) = requests(instance, offer_exports)
 
-    assert not _execute(instance, request).success
+    assert not execute(instance, request).success
 
     export = job_house.asked_export(export_id)
     assert (export.state, export.code) == ("failed", "access_lost")
@@ -76,11 +79,11 @@ def test_a_run_of_a_finished_export_is_green_and_does_nothing(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
     export_id = job_house.ask_export()
-    (request,) = _requests(instance, offer_exports)
-    _execute(instance, request)
+    (request,) = requests(instance, offer_exports)
+    execute(instance, request)
     before = job_house.asked_export(export_id)
 
-    assert _execute(instance, request).success
+    assert execute(instance, request).success
     assert job_house.asked_export(export_id) == before
 
 
@@ -130,23 +133,4 @@ def _launch(
     config = {"schedule": house.schedule().id, "as_person": as_person, "reason": reason}
     return defs.resolve_job_def("deliver_occurrence").execute_in_process(
         run_config={"ops": {"start": {"config": config}}}, instance=instance, raise_on_error=False
-    )
-
-
-def _requests(instance: dg.DagsterInstance, sensor: dg.SensorDefinition) -> list[dg.RunRequest]:
-    context = dg.build_sensor_context(
-        instance=instance, definitions=defs, resources={"worker": _worker()}
-    )
-    with context:
-        return list(sensor.evaluate_tick(context).run_requests or [])
-
-
-def _worker() -> object:
-    return (defs.resources or {})["worker"]
-
-
-def _execute(instance: dg.DagsterInstance, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
-    assert request.job_name is not None
-    return defs.resolve_job_def(request.job_name).execute_in_process(
-        run_config=request.run_config, tags=request.tags, instance=instance, raise_on_error=False
     )
