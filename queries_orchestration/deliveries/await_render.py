@@ -58,6 +58,7 @@ def await_render(backends: Backends, export: Export, patience: Patience) -> None
                 f"The report was not rendered within {wait:g} seconds. If it comes later, it is"
                 " kept as an export."
             )
+        backends.reached("render awaited")
         waiting.sleep(min(pause, left))
         pause = min(2 * pause, LONGEST_PAUSE)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from queries_orchestration.settings import EXPORT_LANE
+from queries_orchestration.settings import EXPORT_LANE, REPORT_LANE
 from queries_orchestration.store.offers import Offer
 from queries_orchestration_tests.house import MONDAY, House
 
@@ -68,6 +68,7 @@ def finish(house: House, *, at: datetime = MONDAY + timedelta(minutes=1)) -> Non
     while time.monotonic() < end:
         house.deliver(at)
         house.work(EXPORT_LANE)
+        house.work(REPORT_LANE)
         if not house.unsettled():
             return
         time.sleep(0.1)

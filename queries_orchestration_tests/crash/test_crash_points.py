@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import queries_orchestration
+from queries_orchestration.deliveries.recover import recover_silent
 from queries_orchestration.exports.expire import expire_files
-from queries_orchestration.settings import EXPORT_LANE
+from queries_orchestration.settings import EXPORT_LANE, REPORT_LANE
 from queries_orchestration.store.occurrences import Occurrence
+from queries_orchestration.store.offers import Offer
 from queries_orchestration_tests.crash.kills import (
     finish,
     hanging_receive,
@@ -23,6 +25,13 @@ from queries_orchestration_tests.crash.kills import (
     kill_receive_at,
 )
 from queries_orchestration_tests.house import MONDAY, House, build_house
+from queries_orchestration_tests.no_runs import NoRuns
+from queries_orchestration_tests.report_house import (
+    build_report_house,
+    render_of,
+    rendering,
+    waiting,
+)
 
 IN_A_PASS = ("admitted, not committed", "before offering", "offers made")
 IN_A_RECEIVE = {
@@ -53,6 +62,7 @@ IN_A_CLICK = {
     "export committed, not published": "export",
     "offered, not launched": "run-now",
 }
+WHILE_A_RENDER_IS_AWAITED = "render awaited"
 BEFORE_THE_SLOT = MONDAY - timedelta(hours=1)
 IN_EXPIRY = "marked expired, not removed"
 
@@ -61,7 +71,14 @@ def test_every_named_step_has_a_kill() -> None:
     named: set[str] = set()
     for path in Path(queries_orchestration.__path__[0]).rglob("*.py"):
         named |= set(re.findall(r'\breached\("([^"]+)"\)', path.read_text()))
-    assert named == {*IN_A_PASS, *IN_A_RECEIVE, *IN_AN_EXPORT, *IN_A_CLICK, IN_EXPIRY}
+    assert named == {
+        *IN_A_PASS,
+        *IN_A_RECEIVE,
+        *IN_AN_EXPORT,
+        *IN_A_CLICK,
+        IN_EXPIRY,
+        WHILE_A_RENDER_IS_AWAITED,
+    }
 
 
 @pytest.mark.parametrize("step", IN_A_PASS)
@@ -99,6 +116,49 @@ def test_a_worker_killed_in_an_export_is_followed_by_another(house: House, step:
         assert len(file.read().splitlines()) == 2_501
     assert _visible(house) == [export.storage_key]
     assert house.claim(export_id).receive_number == (1 if step == "file recorded" else 2)
+
+
+@pytest.mark.parametrize("step", IN_AN_EXPORT)
+def test_a_renderer_killed_while_a_delivery_waits_is_followed_by_another(
+    tmp_path: Path, store_url: str, source_url: str, step: str
+) -> None:
+    house = build_report_house(tmp_path, store_url, source_url)
+    killed: list[Offer] = []
+
+    def meanwhile() -> None:
+        if not killed:
+            killed.extend(house.offer(REPORT_LANE))
+            kill_receive_at(house, killed[0], step)
+        time.sleep(0.1)
+        recover_silent(house.backends, NoRuns())
+        house.work(REPORT_LANE)
+
+    assert waiting(house, meanwhile).deliver(MONDAY) == ["delivered"]
+
+    export = render_of(house)
+    assert (export.state, export.rows) == ("ready", 7 + 101)
+    assert house.claim(export.id).receive_number == (1 if step == "file recorded" else 2)
+    assert house.addressees() == ["bob@example.org", "cyd@example.org"]
+    assert _visible(house) == [export.storage_key]
+    assert house.history()[0].receive_number == 1
+
+
+def test_a_worker_killed_while_it_awaits_a_render_is_followed_by_another(
+    tmp_path: Path, store_url: str, source_url: str
+) -> None:
+    house = build_report_house(tmp_path, store_url, source_url)
+    (offer,) = house.dispatch(MONDAY).offers
+    kill_receive_at(house, offer, WHILE_A_RENDER_IS_AWAITED, times=2)
+    first = render_of(house)
+
+    finish(rendering(house))
+
+    (occurrence,) = house.history()
+    assert (occurrence.outcome, occurrence.receive_number) == ("delivered", 2)
+    assert (render_of(house).id, render_of(house).state) == (first.id, "ready")
+    assert house.claim(first.id).receive_number == 1
+    assert house.addressees() == ["bob@example.org", "cyd@example.org"]
+    assert _visible(house) == [first.storage_key]
 
 
 @pytest.mark.parametrize("step", IN_A_CLICK)
