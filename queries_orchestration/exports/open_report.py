@@ -27,6 +27,7 @@ from queries_orchestration.model.errors import (
     PermanentError,
     SourceBroken,
     SourceGone,
+    SourceUnavailable,
 )
 from queries_orchestration.model.report_values import given_values as section_values
 from queries_orchestration.model.reports import (
@@ -163,5 +164,5 @@ def _named(section: QuerySection) -> Iterator[None]:
     """Name the section in what keeps it from opening."""
     try:
         yield
-    except PermanentError as error:
+    except (PermanentError, SourceUnavailable) as error:
         raise type(error)(f'Section "{section.title}": {error.message}', code=error.code) from error

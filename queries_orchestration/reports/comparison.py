@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
+from typing import Final
 
 from queries_orchestration.model.columns import Column
 from queries_orchestration.reports.content import Comparison
 from queries_orchestration.reports.frames import exact
 
-_PERCENT_DIGITS = 6
+_PERCENT_DIGITS: Final = 6
+_RATIO_DIGITS: Final = 50
 
 
 def compare(column: Column, value: object, previous: object) -> Comparison:
@@ -29,10 +31,10 @@ def _change(
 ) -> tuple[object, float | None]:
     with exact():
         change = value - previous  # type: ignore[operator]
-    if not (math.isfinite(change) and math.isfinite(previous)) or not previous:
+    # As decimals, since a whole number or a decimal may be larger than a float can be.
+    difference, before = Decimal(change), Decimal(previous)
+    if not (difference.is_finite() and before.is_finite() and before):
         return change, None
-    # Of decimals, since a whole number may be larger than a float can be.
-    with exact() as context:
-        context.prec = 50
-        percent = float(Decimal(change) / abs(Decimal(previous)) * 100)
+    with localcontext(Context(prec=_RATIO_DIGITS, traps=[])):
+        percent = float(difference / abs(before) * 100)
     return change, round(percent, _PERCENT_DIGITS) if math.isfinite(percent) else None

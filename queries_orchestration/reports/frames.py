@@ -24,8 +24,10 @@ MOST_POINTS: Final = {"line": 1_000, "bar": 60, "stacked": 60}
 """Values of x that a chart can show and still be read."""
 
 MOST_SERIES: Final = 12
-EXACT_DIGITS: Final = 2_000
-"""What no sum of a database's decimals goes beyond, so that totals are exact."""
+EXACT_DIGITS: Final = 150_000
+"""More than a numeric of PostgreSQL can have, so that totals are exact."""
+
+_NAN: Final = float("nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +59,28 @@ def chart_of(
 ) -> CutChart:
     """Return the chart of a section, as much of it as can be read; ``form`` names its series."""
     frame = _frame(rows, len(columns))
-    if view.by is None:
-        x_values = frame[view.x].tolist()
-        named = [
-            (columns[position].label, columns[position], frame[position].tolist())
-            for position in view.y
-        ]
-    else:
-        x_values, named = _series_by(frame, view, columns[view.y[0]], form)
-    points = MOST_POINTS[view.kind]
+    x_values, series, found = (
+        _series_of_columns(frame, columns, view)
+        if view.by is None
+        else _series_by(frame, view, view.by, columns[view.y[0]], form)
+    )
     chart = Chart(
         kind=view.kind,
         x=columns[view.x],
-        x_values=tuple(x_values[:points]),
-        series=tuple(
-            Series(label=label, column=column, values=tuple(values[:points]))
-            for label, column, values in named[:MOST_SERIES]
-        ),
+        x_values=tuple(x_values[: MOST_POINTS[view.kind]]),
+        series=tuple(series),
     )
-    return CutChart(chart, len(x_values), len(named))
+    return CutChart(chart, len(x_values), found)
 
 
 def total_of(values: pd.Series[Any]) -> object:
     """Return the exact sum of the values that are not NULL; None if there are none."""
-    present = values[values.map(lambda value: value is not None)]
+    present = values[values.map(_is_value).astype(bool)]
     if present.empty:
         return None
     with exact():
-        return present.sum(skipna=False)
+        # Of numpy's sum, floats without end would bring warnings.
+        return sum(present.tolist())
 
 
 def exact() -> AbstractContextManager[Context]:
@@ -92,39 +88,59 @@ def exact() -> AbstractContextManager[Context]:
     return localcontext(Context(prec=EXACT_DIGITS, traps=[]))
 
 
+def _series_of_columns(
+    frame: pd.DataFrame, columns: Sequence[Column], view: ChartView
+) -> tuple[list[object], list[Series], int]:
+    """Return all values of x, the series that are shown, and how many there are."""
+    points = MOST_POINTS[view.kind]
+    series = [
+        Series(
+            label=columns[position].label,
+            column=columns[position],
+            values=tuple(frame[position].head(points)),
+        )
+        for position in view.y[:MOST_SERIES]
+    ]
+    return frame[view.x].tolist(), series, len(view.y)
+
+
 def _series_by(
-    frame: pd.DataFrame, view: ChartView, y: Column, form: TextForm
-) -> tuple[list[object], list[tuple[str, Column, list[object]]]]:
-    """Return one series for each value of ``by``, in the order in which they come.
+    frame: pd.DataFrame, view: ChartView, by: int, y: Column, form: TextForm
+) -> tuple[list[object], list[Series], int]:
+    """Return as above, with one series for each value of ``by`` in the order in which they come.
 
     Rows that have the same x and the same ``by`` are summed up.
     """
-    by, position = view.by, view.y[0]
-    # NULL is a value of x and of the series like any other; pandas would leave it out.
-    keyed = frame.assign(
-        x=frame[view.x].map(_Key), by=frame[by].map(_Key) if by is not None else None
-    )
-    sums = keyed.groupby(["x", "by"], sort=False)[position].agg(total_of)
+    keyed = frame.assign(x=frame[view.x].map(_key), by=frame[by].map(_key))
     x_keys, by_keys = keyed["x"].drop_duplicates(), keyed["by"].drop_duplicates()
-    found = sums.to_dict()
-    return (
-        [key.value for key in x_keys],
-        [
-            (
-                "\N{EN DASH}" if key.value is None else form(key.value),
-                y,
-                [found.get((x_key, key)) for x_key in x_keys],
-            )
-            for key in by_keys
-        ],
-    )
+    present = keyed[keyed[view.y[0]].map(_is_value).astype(bool)]
+    with exact():
+        sums = present.groupby(["x", "by"], sort=False)[view.y[0]].sum(skipna=False).to_dict()
+    series = [
+        Series(
+            label="\N{EN DASH}" if key.value is None else form(key.value),
+            column=y,
+            values=tuple(sums.get((x_key, key)) for x_key in x_keys.head(MOST_POINTS[view.kind])),
+        )
+        for key in by_keys.head(MOST_SERIES)
+    ]
+    return [key.value for key in x_keys], series, len(by_keys)
 
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A value to group by, NULL included."""
+    """A value to group by; pandas would leave a bare NULL or NaN out."""
 
     value: object
+
+
+def _key(value: object) -> _Key:
+    # No NaN is equal to another, and here all of them are one.
+    return _Key(value if value == value else _NAN)
+
+
+def _is_value(value: object) -> bool:
+    return value is not None
 
 
 def _frame(rows: Sequence[Row], width: int) -> pd.DataFrame:

@@ -25,7 +25,8 @@ def of_table(table: Table, *, read: int, of_document: int | None) -> list[str]:
         return []
     because = f", since a document holds {of_document:,} at most" if of_document else ""
     totals = f" The totals count all {read:,}." if table.totals is not None else ""
-    return [f"The first {shown:,} of {read:,} rows are shown{because}.{totals}"]
+    of_rows = f"The first {shown:,} of {read:,} rows are" if shown else f"No row of {read:,} is"
+    return [f"{of_rows} shown{because}.{totals}"]
 
 
 def of_chart(cut: CutChart) -> list[str]:

@@ -91,24 +91,27 @@ class ReportReader:
         """
         for number, section in enumerate(self._opened.sections, start=1):
             self._patience.check()
-            if isinstance(section, TextSection):
-                yield Content(
-                    number=number,
-                    title=section.title,
-                    shown=Text(markdown=section.markdown),
-                    decimals=None,
-                    notices=(),
-                )
-                continue
-            shown, told = self._shown(section)
-            yield Content(
-                number=number,
-                title=section.section.title,
-                shown=shown,
-                decimals=section.section.decimals,
-                notices=tuple(told),
-            )
+            # In no variable of this frame: its rows would stay while the next section's are read.
+            yield self._content(number, section)
             self._progress(self.rows)
+
+    def _content(self, number: int, section: TextSection | OpenedSection) -> Content:
+        if isinstance(section, TextSection):
+            return Content(
+                number=number,
+                title=section.title,
+                shown=Text(markdown=section.markdown),
+                decimals=None,
+                notices=(),
+            )
+        shown, told = self._shown(section)
+        return Content(
+            number=number,
+            title=section.section.title,
+            shown=shown,
+            decimals=section.section.decimals,
+            notices=tuple(told),
+        )
 
     def _shown(self, section: OpenedSection) -> tuple[Shown, list[str]]:
         view, columns = section.section.view, section.query.compiled.columns
