@@ -56,7 +56,7 @@ def test_the_whole_result_is_in_the_file_that_was_asked_for(
     assert lines[1] == b"1,r1,1.25"
     assert told["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
     assert (told["state"], told["rows"], told["size"]) == ("ready", 2_500, out.stat().st_size)
-    assert (told["query"], told["format"], told["time_zone"], told["out"]) == (
+    assert (told["source"], told["format"], told["time_zone"], told["out"]) == (
         "all-orders",
         "csv",
         "Europe/Berlin",

@@ -75,6 +75,7 @@ def test_each_slot_is_told_with_what_each_recipient_got(house: House, call: Call
         "actor": "ada",
         "receives": 1,
         "source_changed": False,
+        "late_file": None,
         "settled_at": "2027-01-04T07:00:00+00:00",
     }
     assert told["schedules"] == [

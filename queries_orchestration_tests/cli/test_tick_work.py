@@ -238,4 +238,6 @@ def _wait_for_another_pass(place: Place, known: list[tuple[str]]) -> None:
 
 
 def _children(pid: int) -> list[int]:
-    return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+    """The processes that a process has started, by whichever of its threads."""
+    listed = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(child) for children in listed for child in children.split()]
