@@ -1,6 +1,7 @@
 """How the numbers of a workbook's columns look: so many digits after the point, the same in each.
 
-Only what is shown is rounded; the value of a cell stays exact.
+Only what is shown is rounded; the value of a cell stays exact, as far as Excel's numbers go: an
+average of more than fifteen digits loses those behind. An export of the query has them all.
 """
 
 from __future__ import annotations
@@ -8,12 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any, Final
 
 from openpyxl.styles import Alignment
 
-from queries_orchestration.exports.xlsx_cells import Cells, CellText, is_exact
+from queries_orchestration.exports.xlsx_cells import (
+    EXACT_DIGITS,
+    Cells,
+    CellText,
+    is_exact,
+)
 from queries_orchestration.model.columns import Column
 from queries_orchestration.model.fields import NUMBERS
 
@@ -51,12 +57,14 @@ class NumberLook:
 
     def length(self, cells: Cells, value: object) -> int:
         """Return how many characters wide a value is shown."""
+        value = as_number(value)
         if self.format_of(value) is None:
             return cells.longest_line(value)
         return len(f"{value:,.{self.decimals}f}")
 
     def cell(self, cells: Cells, value: object) -> object:
         """Return a cell of a value; numbers that Excel cannot hold stand at the right as well."""
+        value = as_number(value)
         content = cells.of(value, self.format_of(value))
         if self.is_of_numbers and isinstance(content, CellText):
             content = cells.styled(content)
@@ -79,6 +87,14 @@ def number_look(column: Column, values: Iterable[object], most: int | None) -> N
     bound = _DECIMALS if most is None else most
     decimals = max((_decimals(value, bound) for value in values), default=0)
     return NumberLook(decimals=decimals, keeps_small=most is None)
+
+
+def as_number(value: object) -> object:
+    """Return a decimal in the digits that Excel keeps, if only digits after the point are lost."""
+    if not isinstance(value, Decimal) or not value.is_finite() or value.adjusted() >= EXACT_DIGITS:
+        return value
+    rounded = Context(prec=EXACT_DIGITS).plus(value)
+    return rounded if is_exact(rounded) else value
 
 
 def _decimals(value: object, most: int) -> int:

@@ -22,7 +22,7 @@ from queries_orchestration.reports.content import (
     Table,
     Text,
 )
-from queries_orchestration.reports.number_looks import NumberLook, number_look
+from queries_orchestration.reports.number_looks import NumberLook, as_number, number_look
 from queries_orchestration.reports.plain_text import plain_lines
 from queries_orchestration.reports.print_text import NULL
 from queries_orchestration.reports.report_sheet import (
@@ -173,27 +173,28 @@ def _write_fact(sheet: ReportSheet, fact: _Fact) -> None:
 
 
 def _facts(cells: Cells, content: Content, shown: Number | Comparison) -> Iterator[_Fact]:
-    values: tuple[object, ...] = (shown.value,)
+    exact: tuple[object, ...] = (shown.value,)
     if isinstance(shown, Comparison):
-        values = (shown.value, shown.previous, shown.change)
+        exact = (shown.value, shown.previous, shown.change)
+    values = [as_number(value) for value in exact]
     look = number_look(shown.column, values, content.decimals)
     yield _Fact(
         label=cells.header(shown.column),
-        value=shown.value,
+        value=values[0],
         look=look,
-        number_format=look.format_of(shown.value),
+        number_format=look.format_of(values[0]),
         is_big=True,
     )
     if isinstance(shown, Number):
         return
     yield _Fact(
         label=cells.text("Previous period"),
-        value=shown.previous,
+        value=values[1],
         look=look,
-        number_format=look.format_of(shown.previous),
+        number_format=look.format_of(values[1]),
     )
     for label, value, of in (
-        ("Change", shown.change, look),
+        ("Change", values[2], look),
         ("Change in percent", shown.percent, _PERCENT),
     ):
         number_format = _signed(of.format_of(value))

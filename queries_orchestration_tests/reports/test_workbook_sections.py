@@ -115,6 +115,27 @@ def test_totals_are_bold_exact_values_and_no_formulas() -> None:
         assert not FORMULA.search(archive.read("xl/worksheets/sheet2.xml"))
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("12.3456789012345678", 12.3456789012346),
+        ("-0.66666666666666666667", -0.666666666666667),
+        ("999999999999999.95", "999999999999999.95"),
+        ("123456789012345.25", 123_456_789_012_345),
+        ("1234567890123456.5", "1234567890123456.5"),
+        ("NaN", "NaN"),
+    ],
+)
+def test_an_average_of_many_digits_is_a_number_of_those_that_excel_keeps(
+    value: str, shown: object
+) -> None:
+    sheet = sheet_of(a_table([("Mean", "decimal")], [(Decimal(value),)]))
+    assert values_of(sheet)[-1] == [shown]
+
+    number = Number(column=Column("Mean", "decimal"), value=Decimal(value), is_empty=False)
+    assert values_of(sheet_of(number))[-1][1] == shown
+
+
 def test_a_total_of_the_first_column_has_no_label() -> None:
     sheet = sheet_of(a_table([("A", "integer"), ("B", "text")], [(1, "x")], [1, None]))
     assert values_of(sheet)[-1] == [1, None]
@@ -168,7 +189,7 @@ def test_columns_are_as_wide_as_what_they_show() -> None:
     rows: list[Row] = [(1_234_567, "y" * 100, Decimal(1) / 3)]
     sheet = sheet_of(a_table(columns, rows, [10**14, None, None]))
     widths = [sheet.column_dimensions[letter].width for letter in "ABC"]
-    assert widths == [len("100,000,000,000,000") + 2, 60, 2 + len(str(Decimal(1) / 3))]
+    assert widths == [len("100,000,000,000,000") + 2, 60, 8]
 
 
 @pytest.mark.parametrize(
