@@ -9,6 +9,10 @@ UV := $(BIN)/uv
 CODE := queries_orchestration queries_orchestration_tests
 STAMP := .venv/.installed
 
+# What prints reports as PDF, and the Debian packages that bring it.
+LIBRARIES := pango-1.0 pangoft2-1.0 harfbuzz-subset
+PACKAGES := libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 fonts-dejavu-core
+
 # What a developer has set for a server of their own must not reach the tests.
 CLEAN_ENV := env -u DAGSTER_HOME $(patsubst %,-u %,$(filter QUERIES_%,$(.VARIABLES)))
 
@@ -17,7 +21,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_LINK_MODE := copy
 
-.PHONY: demo dev test lock format clean .venv
+.PHONY: demo dev test lock format clean machine .venv
 .DELETE_ON_ERROR:
 
 demo: export QUERIES_DEMO := 1
@@ -57,7 +61,16 @@ clean:
 
 .venv: $(STAMP)
 
-$(STAMP): requirements.lock pyproject.toml setup.py
+# Before any work. A Python that is missing is told of where .venv is made.
+machine:
+	@$(or $(wildcard $(BIN)/python),$(PYTHON)) -c 'import sys, ctypes.util; \
+	    sys.exit(3 * (not all(map(ctypes.util.find_library, sys.argv[1:]))))' $(LIBRARIES) \
+	    2>/dev/null || [ $$? -ne 3 ] || { \
+	    echo "Reports are printed as PDF with libraries that this machine lacks."; \
+	    echo "Debian: apt-get install $(PACKAGES)"; \
+	    exit 1; } >&2
+
+$(STAMP): requirements.lock pyproject.toml setup.py | machine
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	    echo "Python 3.11 or later is needed, and '$(PYTHON)' is not."; \
 	    echo "Debian: apt-get install python3 python3-venv. Another one: make PYTHON=python3.12 …"; \
