@@ -13,9 +13,9 @@ from queries_orchestration.exports.open_report import OpenedReport, OpenedSectio
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.model.reports import MOST_SECTIONS
 from queries_orchestration.reports.content import Head
-from queries_orchestration.reports.pdf import write_pdf
+from queries_orchestration.reports.pdf.document import write_pdf
 from queries_orchestration.reports.read import Bounds, ReportReader
-from queries_orchestration.reports.workbook import write_workbook
+from queries_orchestration.reports.workbook.document import write_workbook
 from queries_orchestration.settings import Settings
 
 

@@ -22,10 +22,11 @@ from queries_orchestration.reports.content import (
     Table,
     Text,
 )
-from queries_orchestration.reports.number_looks import NumberLook, as_number, number_look
-from queries_orchestration.reports.plain_text import plain_lines
 from queries_orchestration.reports.print_text import NULL
-from queries_orchestration.reports.report_sheet import (
+from queries_orchestration.reports.workbook.charts import write_chart
+from queries_orchestration.reports.workbook.number_looks import NumberLook, as_number, number_look
+from queries_orchestration.reports.workbook.plain_text import plain_lines
+from queries_orchestration.reports.workbook.sheet import (
     BIG,
     BIG_SIZE,
     BOLD,
@@ -36,7 +37,6 @@ from queries_orchestration.reports.report_sheet import (
     lines_of,
     rows_above,
 )
-from queries_orchestration.reports.workbook_charts import write_chart
 
 _TOTAL: Final = "Total"
 _BIG_FACTOR: Final = 2  # so much wider are big digits

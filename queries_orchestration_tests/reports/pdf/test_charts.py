@@ -13,10 +13,10 @@ from hypothesis import given, settings, strategies as st
 
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration.model.reports import ChartKind
-from queries_orchestration.reports.charts import PALETTE, Drawing, Key, draw_chart
 from queries_orchestration.reports.content import Chart, Series
+from queries_orchestration.reports.pdf.charts import PALETTE, Drawing, Key, draw_chart
 from queries_orchestration.reports.print_text import PrintText
-from queries_orchestration_tests.reports.samples import (
+from queries_orchestration_tests.reports.pdf.samples import (
     BERLIN,
     SALES,
     UNKIND,

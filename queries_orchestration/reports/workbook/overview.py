@@ -14,7 +14,7 @@ from openpyxl.worksheet.hyperlink import Hyperlink
 from queries_orchestration.exports.xlsx_cells import Cells, representable
 from queries_orchestration.model.time_zones import zone
 from queries_orchestration.reports.content import Content, Head
-from queries_orchestration.reports.report_sheet import (
+from queries_orchestration.reports.workbook.sheet import (
     BOLD,
     LINK,
     NOTICE,
@@ -24,7 +24,7 @@ from queries_orchestration.reports.report_sheet import (
     ReportSheet,
     lines_of,
 )
-from queries_orchestration.reports.sheet_names import SheetNames
+from queries_orchestration.reports.workbook.sheet_names import SheetNames
 
 _NAME: Final = "Overview"
 _LONGEST: Final = (26, 50, 58)

@@ -16,7 +16,7 @@ from python_calamine import load_workbook
 
 from queries_orchestration.model.columns import Column
 from queries_orchestration_tests.exports.read_back import calamine_rows, written
-from queries_orchestration_tests.reports.workbook_samples import (
+from queries_orchestration_tests.reports.workbook.samples import (
     EVERY_TYPE,
     EVERY_VALUE,
     everything,

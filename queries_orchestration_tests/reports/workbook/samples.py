@@ -27,7 +27,7 @@ from queries_orchestration.reports.content import (
     Table,
     Text,
 )
-from queries_orchestration.reports.workbook import WorkbookCounts, write_workbook
+from queries_orchestration.reports.workbook.document import WorkbookCounts, write_workbook
 from queries_orchestration_tests.exports.read_back import Sink
 
 MOMENT = datetime(2027, 3, 1, 8, tzinfo=UTC)

@@ -13,10 +13,10 @@ from queries_orchestration.exports.xlsx_book import WIDTH_ROWS
 from queries_orchestration.exports.xlsx_cells import EXACT_DIGITS, Cells, CellText
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration.reports.content import Chart, Content, Row, Series
-from queries_orchestration.reports.number_looks import number_look
 from queries_orchestration.reports.print_text import NULL
-from queries_orchestration.reports.report_sheet import ReportSheet
-from queries_orchestration.reports.workbook_drawing import ROWS_OF_DRAWING, Drawing, Drawn
+from queries_orchestration.reports.workbook.drawing import ROWS_OF_DRAWING, Drawing, Drawn
+from queries_orchestration.reports.workbook.number_looks import number_look
+from queries_orchestration.reports.workbook.sheet import ReportSheet
 
 _AS_DRAWN: Final = "{} (as drawn)"
 _WHOLE: Final = "0"  # of an x, which names more than it counts: a year has no thousands

@@ -11,17 +11,17 @@ import pytest
 from pypdf import PdfReader
 
 from queries_orchestration.model.columns import Column
-from queries_orchestration.reports import pdf as pdf_module
 from queries_orchestration.reports.content import Chart, Content, Series, Table, Text
-from queries_orchestration.reports.pdf import write_pdf
-from queries_orchestration_tests.reports.printed import (
+from queries_orchestration.reports.pdf import document as pdf_module
+from queries_orchestration.reports.pdf.document import write_pdf
+from queries_orchestration_tests.reports.pdf.printed import (
     links_of,
     names_of,
     print_report,
     right_edge_of,
     text_of,
 )
-from queries_orchestration_tests.reports.samples import (
+from queries_orchestration_tests.reports.pdf.samples import (
     BERLIN,
     REGION,
     comparison,

@@ -17,14 +17,14 @@ from pypdf import PdfReader
 from queries_orchestration.model.columns import Column
 from queries_orchestration.model.errors import TransientError
 from queries_orchestration.reports.content import Chart, Series, Table, Text
-from queries_orchestration.reports.pdf import write_pdf
-from queries_orchestration_tests.reports.printed import (
+from queries_orchestration.reports.pdf.document import write_pdf
+from queries_orchestration_tests.reports.pdf.printed import (
     links_of,
     names_of,
     print_report,
     text_of,
 )
-from queries_orchestration_tests.reports.samples import (
+from queries_orchestration_tests.reports.pdf.samples import (
     REGION,
     UNKIND,
     content,
@@ -96,9 +96,9 @@ def listen(event, args):
         asked.append(f"{event} {args[0]!r}")
     if event.startswith(("urllib.", "ftplib.", "http.")):
         asked.append(event)
-from queries_orchestration_tests.reports.samples import UNKIND, content, head, names_chart
+from queries_orchestration_tests.reports.pdf.samples import UNKIND, content, head, names_chart
 from queries_orchestration.reports.content import Text
-from queries_orchestration.reports.pdf import write_pdf
+from queries_orchestration.reports.pdf.document import write_pdf
 sections = [content(Text(markdown=text), text, notices=(text,)) for text in UNKIND]
 write_pdf(head(), [content(names_chart()), *sections], io.BytesIO())  # loads and reads fonts
 sys.addaudithook(listen)
@@ -115,7 +115,7 @@ print(json.dumps(asked))
 
 def test_a_document_that_asks_for_anything_is_refused() -> None:
     from queries_orchestration.model.errors import PermanentError
-    from queries_orchestration.reports.printer import print_pages
+    from queries_orchestration.reports.pdf.printer import print_pages
 
     for address in ("file:///etc/passwd", "http://localhost:9/x", "data:image/png,x", "chart:1"):
         with pytest.raises(PermanentError) as refused:
@@ -151,13 +151,13 @@ def test_nothing_of_a_report_reaches_a_log(caplog: pytest.LogCaptureFixture) -> 
     assert "secret" not in caplog.text
     assert "\U0010fffd" not in caplog.text
     assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == [
-        f"printing a report: an error at test_pdf_safety:{caplog.records[-1].lineno}"
+        f"printing a report: an error at test_safety:{caplog.records[-1].lineno}"
     ]
 
 
 def test_our_style_is_the_only_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """WeasyPrint's has markers for every cell, which cost more memory than the cells."""
-    from queries_orchestration.reports import printer
+    from queries_orchestration.reports.pdf import printer
 
     asked = []
 
@@ -171,7 +171,7 @@ def test_our_style_is_the_only_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_style_has_no_fault(caplog: pytest.LogCaptureFixture) -> None:
-    from queries_orchestration.reports.printer import _WITHOUT_ROWS
+    from queries_orchestration.reports.pdf.printer import _WITHOUT_ROWS
 
     log = logging.getLogger("weasyprint")
     log.removeFilter(_WITHOUT_ROWS)
@@ -192,9 +192,9 @@ def test_without_pango_it_is_tried_again_elsewhere(monkeypatch: pytest.MonkeyPat
             return None
 
     for name in list(sys.modules):
-        if name.partition(".")[0] == "weasyprint" or name.endswith("reports.printer"):
+        if name.partition(".")[0] == "weasyprint" or name.endswith("pdf.printer"):
             monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("queries_orchestration.reports.printer", raising=False)
+    monkeypatch.delattr("queries_orchestration.reports.pdf.printer", raising=False)
     monkeypatch.setattr(sys, "meta_path", [NoPango(), *sys.meta_path])
     with pytest.raises(TransientError, match=r"libpango-1\.0-0 libpangoft2-1\.0-0") as raised:
         write_pdf(head(), [], io.BytesIO())
@@ -204,7 +204,7 @@ def test_without_pango_it_is_tried_again_elsewhere(monkeypatch: pytest.MonkeyPat
 def test_loading_it_loads_no_printer() -> None:
     script = """
 import sys
-import queries_orchestration.reports.pdf
+import queries_orchestration.reports.pdf.document
 slow = {"weasyprint", "matplotlib", "jinja2", "markdown_it"}
 print(sorted(slow & set(sys.modules)))
 """

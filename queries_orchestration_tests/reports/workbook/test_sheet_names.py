@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 from python_calamine import load_workbook
 
 from queries_orchestration.reports.content import Text
-from queries_orchestration.reports.sheet_names import SheetNames
-from queries_orchestration_tests.reports.workbook_samples import (
+from queries_orchestration.reports.workbook.sheet_names import SheetNames
+from queries_orchestration_tests.reports.workbook.samples import (
     a_chart,
     a_content,
     charts_of,

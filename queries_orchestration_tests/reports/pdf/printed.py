@@ -10,8 +10,8 @@ from pypdf import PageObject, PdfReader
 from pypdf.generic import DictionaryObject
 
 from queries_orchestration.reports.content import Content, Head
-from queries_orchestration.reports.pdf import write_pdf
-from queries_orchestration_tests.reports.samples import head
+from queries_orchestration.reports.pdf.document import write_pdf
+from queries_orchestration_tests.reports.pdf.samples import head
 
 
 def print_report(

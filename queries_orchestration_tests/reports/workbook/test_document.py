@@ -14,9 +14,9 @@ import pytest
 
 from queries_orchestration.model.errors import UnknownTimeZone
 from queries_orchestration.reports.content import Content, Number, Text
-from queries_orchestration.reports.workbook import WorkbookCounts, write_workbook
+from queries_orchestration.reports.workbook.document import WorkbookCounts, write_workbook
 from queries_orchestration_tests.exports.read_back import Sink
-from queries_orchestration_tests.reports.workbook_samples import (
+from queries_orchestration_tests.reports.workbook.samples import (
     COUNT,
     a_content,
     a_head,
@@ -158,7 +158,7 @@ def test_a_zone_that_there_is_not_is_refused() -> None:
 
 def test_nothing_heavy_is_loaded_before_a_workbook_is_made() -> None:
     code = (
-        "import sys, queries_orchestration.reports.workbook;"
+        "import sys, queries_orchestration.reports.workbook.document;"
         "print({'openpyxl', 'pandas', 'markdown_it'} & {*sys.modules})"
     )
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

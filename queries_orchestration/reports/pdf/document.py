@@ -15,7 +15,6 @@ from queries_orchestration.exports.file_writer import Sink
 from queries_orchestration.model.errors import TransientError
 from queries_orchestration.model.fields import NUMBERS
 from queries_orchestration.model.time_zones import zone
-from queries_orchestration.reports.charts import draw_chart
 from queries_orchestration.reports.content import (
     Chart,
     Comparison,
@@ -25,9 +24,10 @@ from queries_orchestration.reports.content import (
     Table,
     Text,
 )
-from queries_orchestration.reports.markdown import markdown_html
+from queries_orchestration.reports.pdf.charts import draw_chart
+from queries_orchestration.reports.pdf.markdown import markdown_html
+from queries_orchestration.reports.pdf.table_fit import fit_table
 from queries_orchestration.reports.print_text import PrintText, Replacer, percent_text
-from queries_orchestration.reports.table_fit import fit_table
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -59,7 +59,7 @@ def write_pdf(head: Head, contents: Iterable[Content], sink: Sink) -> int:
         TransientError: this machine cannot make PDF files (``pdf_unavailable``).
     """
     try:
-        from queries_orchestration.reports.printer import print_pages
+        from queries_orchestration.reports.pdf.printer import print_pages
     except OSError as error:
         raise TransientError(
             "PDF files cannot be made on this machine, it lacks the library Pango: install the"
@@ -269,7 +269,7 @@ def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=PackageLoader("queries_orchestration.reports"),
+        loader=PackageLoader("queries_orchestration.reports.pdf"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

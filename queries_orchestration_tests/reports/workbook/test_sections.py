@@ -14,10 +14,11 @@ from hypothesis import given, settings
 
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration.reports.content import Comparison, Number, Row, Text
-from queries_orchestration.reports.workbook import WorkbookCounts
+from queries_orchestration.reports.workbook.document import WorkbookCounts
+from queries_orchestration.reports.workbook.number_looks import as_number
 from queries_orchestration_tests.exports.read_back import calamine_rows, written
 from queries_orchestration_tests.exports.typed_rows import typed_results
-from queries_orchestration_tests.reports.workbook_samples import (
+from queries_orchestration_tests.reports.workbook.samples import (
     COUNT,
     EVERY_TYPE,
     EVERY_VALUE,
@@ -53,7 +54,7 @@ def test_a_table_has_the_cells_that_an_export_of_the_same_rows_has(
     in_report = calamine_rows(content, 2)[2 : 3 + len(rows)]
     if not rows:
         in_report = in_report[:1]
-    exported = calamine_rows(written("xlsx", columns, rows))
+    exported = calamine_rows(written("xlsx", columns, [list(map(as_number, row)) for row in rows]))
     assert repr([row[: len(columns)] for row in in_report]) == repr(exported)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from queries_orchestration.reports.table_fit import LANDSCAPE, PADDING, UPRIGHT, fit_table
+from queries_orchestration.reports.pdf.table_fit import LANDSCAPE, PADDING, UPRIGHT, fit_table
 
 CELLS = st.text(max_size=8) | st.integers().map(str) | st.just("word " * 80)
 COLUMNS = st.lists(st.tuples(st.text(max_size=40), st.lists(CELLS, max_size=3)), min_size=1)

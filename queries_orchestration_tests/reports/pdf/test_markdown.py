@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, strategies as st
 
-from queries_orchestration.reports.markdown import markdown_html
-from queries_orchestration_tests.reports.samples import UNKIND, WELCOME
+from queries_orchestration.reports.pdf.markdown import markdown_html
+from queries_orchestration_tests.reports.pdf.samples import UNKIND, WELCOME
 
 ALLOWED = {
     "p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "strong", "em", "s", "code", "pre", "blockquote",

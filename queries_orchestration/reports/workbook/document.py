@@ -38,8 +38,8 @@ def write_workbook(head: Head, contents: Iterable[Content], sink: Sink) -> Workb
     # openpyxl is loaded only where a workbook is made.
     from queries_orchestration.exports.xlsx_book import discard_book, new_book, save_book
     from queries_orchestration.exports.xlsx_cells import Cells
-    from queries_orchestration.reports.workbook_overview import Overview
-    from queries_orchestration.reports.workbook_sections import write_section
+    from queries_orchestration.reports.workbook.overview import Overview
+    from queries_orchestration.reports.workbook.sections import write_section
 
     book = new_book()
     cells = Cells(book, zone(head.time_zone))

@@ -13,7 +13,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration.model.reports import ChartKind
 from queries_orchestration.reports.content import Chart, Series
-from queries_orchestration_tests.reports.workbook_samples import (
+from queries_orchestration_tests.reports.workbook.samples import (
     COUNT,
     a_chart,
     charts_of,

@@ -58,7 +58,7 @@ _FONTS: Final = (
     "Noto Sans Thai",
     "Noto Emoji",
 )
-_YEARS: Final = range(100, 9900)  # beyond, the margins of an axis leave the calendar
+_YEARS: Final = range(1000, 3000)  # far from where the ticks and margins leave the calendar
 _UNDRAWN = re.compile("<!--.*?-->|<metadata>.*?</metadata>", re.DOTALL)
 
 

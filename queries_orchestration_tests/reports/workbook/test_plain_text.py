@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from queries_orchestration.reports.plain_text import Line, plain_lines
-from queries_orchestration_tests.reports.workbook_samples import MARKDOWN
+from queries_orchestration.reports.workbook.plain_text import Line, plain_lines
+from queries_orchestration_tests.reports.workbook.samples import MARKDOWN
 
 
 @pytest.mark.parametrize(

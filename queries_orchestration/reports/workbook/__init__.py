@@ -1,0 +1,1 @@
+"""A report as an Excel workbook: a sheet a section, native charts, by openpyxl."""
