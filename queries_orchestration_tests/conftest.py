@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from queries_orchestration_tests.house import House
 
 CI = bool(os.environ.get("CI"))
+
+_NO_LIBREOFFICE = "LibreOffice is missing; install libreoffice-calc-nogui"
 
 # The machine is shared and its speed varies: no deadline. In CI the same examples every time.
 settings.register_profile("queries", deadline=None)
@@ -127,3 +130,26 @@ def house(tmp_path: Path, store_url: str, source_url: str) -> House:
     from queries_orchestration_tests.house import build_house
 
     return build_house(tmp_path, store_url, source_url)
+
+
+@pytest.fixture
+def libreoffice(tmp_path: Path) -> Callable[[Path, str], Path]:
+    """Converts a file to another format and returns the new one; each start takes seconds."""
+    program = shutil.which("soffice")
+    if program is None:
+        if CI:
+            pytest.fail(_NO_LIBREOFFICE)
+        pytest.skip(_NO_LIBREOFFICE)
+
+    def convert(source: Path, wanted: str) -> Path:
+        profile, made = tmp_path / "profile", tmp_path / "converted"
+        arguments = ["--headless", "--convert-to", wanted, "--outdir", str(made), str(source)]
+        subprocess.run(
+            [program, f"-env:UserInstallation={profile.as_uri()}", *arguments],
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
+        return made / f"{source.stem}.{wanted}"
+
+    return convert
