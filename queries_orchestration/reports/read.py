@@ -138,10 +138,10 @@ class ReportReader:
         self, section: OpenedSection, view: TableView, read: _Read, told: list[str]
     ) -> tuple[Shown, list[str]]:
         left = self._bounds.document_shows - self._printed
-        printed = min(self._bounds.table_shows, left)
-        table = table_of(section.query.compiled.columns, read.rows, view, printed=printed)
+        most = self._bounds.table_shows
+        table = table_of(section.query.compiled.columns, read.rows, view, printed=min(most, left))
         self._printed += len(table.rows)
-        of_document = self._bounds.document_shows if printed == left else None
+        of_document = self._bounds.document_shows if left < most else None
         return table, told + notices.of_table(table, read=len(read.rows), of_document=of_document)
 
     def _comparison(self, section: OpenedSection, view: ComparisonView) -> tuple[Shown, list[str]]:

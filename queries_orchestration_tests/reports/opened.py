@@ -13,6 +13,7 @@ from queries_orchestration.exports.open_report import OpenedReport, OpenedSectio
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.model.compile import compile_query
 from queries_orchestration.model.datasets import parse_dataset
+from queries_orchestration.model.errors import ReceiveTimeout
 from queries_orchestration.model.queries import Query, parse_query
 from queries_orchestration.model.report_values import given_values
 from queries_orchestration.model.reports import ComparisonView, TextSection, parse_report
@@ -69,6 +70,8 @@ PLENTY = Bounds(section_reads=20_000, table_shows=20_000, document_shows=100_000
 class Patient:
     """Lets everything take its time."""
 
+    statement_seconds = None
+
     def check(self) -> None:
         """Let the work go on."""
 
@@ -78,6 +81,18 @@ class Patient:
     @contextmanager
     def interrupting(self, interrupt: Callable[[], object]) -> Iterator[None]:
         yield
+
+
+class Impatient(Patient):
+    """Ends the work once it was checked so many times."""
+
+    def __init__(self, checks: int) -> None:
+        self._checks = checks
+
+    def check(self) -> None:
+        if self._checks == 0:
+            raise ReceiveTimeout("the test's deadline")
+        self._checks -= 1
 
 
 def table(query: str = "orders", title: str = "Table", **more: object) -> dict[str, object]:

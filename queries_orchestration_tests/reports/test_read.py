@@ -19,10 +19,10 @@ from queries_orchestration.model.errors import (
 )
 from queries_orchestration.reports.content import Chart, Comparison, Content, Number, Table, Text
 from queries_orchestration.reports.read import Bounds
-from queries_orchestration_tests.exports.test_generate import Unhurried
 from queries_orchestration_tests.house import make_orders
 from queries_orchestration_tests.model.definitions import SQLITE
 from queries_orchestration_tests.reports.opened import (
+    Impatient,
     Patient,
     open_sections,
     read,
@@ -214,6 +214,17 @@ def test_a_table_shows_so_many_rows_at_most_and_totals_count_all(
                 (3, None),
                 (3, None),
                 (2, None),
+                (0, None),
+            ],
+        ),
+        # One table may not show more than four either.
+        (
+            4,
+            [
+                (4, "The first 4 of 5 rows are shown."),
+                (0, "No row of 3 is shown, since a document holds 4 at most."),
+                (0, "No row of 3 is shown, since a document holds 4 at most."),
+                (0, "No row of 2 is shown, since a document holds 4 at most."),
                 (0, None),
             ],
         ),
@@ -417,7 +428,7 @@ def test_two_databases_are_read_as_of_one_moment_each(
 def test_the_databases_are_let_go_at_the_end_and_after_a_failure(source_url: str) -> None:
     make_orders(source_url, 3)
 
-    for patience in (None, Unhurried(3)):
+    for patience in (None, Impatient(3)):
         reader = reader_of(open_sections(source_url, NUMBER, table()), patience=patience)
         with suppress(ReceiveTimeout), reader.reading():
             list(reader.sections())
@@ -437,7 +448,7 @@ def test_a_deadline_ends_it_before_a_section_and_after_a_page(
     told: list[int] = []
     reader = reader_of(
         open_sections(orders, table(), table(title="Again")),
-        patience=Unhurried(checks),
+        patience=Impatient(checks),
         progress=told.append,
     )
 
