@@ -151,6 +151,16 @@ class Settings:
         "Seconds one receive of an interactive export may take",
         21_600.0,
     )
+    exports_per_person: int = _setting(
+        "QUERIES_EXPORTS_PER_PERSON",
+        "Unfinished exports that one person may have asked for at once",
+        5,
+    )
+    exports_per_workspace: int = _setting(
+        "QUERIES_EXPORTS_PER_WORKSPACE",
+        "Unfinished exports that the people of a workspace may have asked for at once",
+        50,
+    )
     dispatch_budget: float = _setting(
         "QUERIES_DISPATCH_BUDGET",
         "Seconds one dispatcher pass may admit; the rest is left to the next pass",
@@ -263,7 +273,8 @@ def _check(settings: Settings) -> None:
             " waited for its report must have time to send it."
         )
     for item in fields(settings):
-        if item.name.startswith("report_") and not 1 <= getattr(settings, item.name) <= MOST_ROWS:
+        is_count = item.name.startswith(("report_", "exports_per_"))
+        if is_count and not 1 <= getattr(settings, item.name) <= MOST_ROWS:
             raise InvalidSettings(f"{item.metadata['variable']} must be from 1 to {MOST_ROWS}.")
     if settings.part_bytes < SMALLEST_PART_BYTES:
         raise InvalidSettings(f"QUERIES_PART_BYTES must be at least {SMALLEST_PART_BYTES}.")

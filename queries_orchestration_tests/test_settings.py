@@ -79,6 +79,8 @@ def test_without_any_variable_everything_lies_in_the_home_below_the_current_fold
         report_section_rows=500,
         report_document_rows=3_000,
         export_deadline=21_600,
+        exports_per_person=5,
+        exports_per_workspace=50,
         dispatch_budget=40,
         part_bytes=8_388_608,
     )
@@ -114,6 +116,8 @@ def test_every_variable_reaches_its_setting(tmp_path: Path) -> None:
         "report_section_rows": 1,
         "report_document_rows": 1_000_000,
         "export_deadline": 6.0,
+        "exports_per_person": 1,
+        "exports_per_workspace": 1_000_000,
         "dispatch_budget": float(LONGEST_SECONDS),
         "part_bytes": 5 * 1024 * 1024,
     }
@@ -202,7 +206,13 @@ def test_a_delivery_that_waited_for_its_report_has_time_to_send_it(wait: str) ->
 
 @pytest.mark.parametrize(
     "variable",
-    ["QUERIES_REPORT_ROWS", "QUERIES_REPORT_SECTION_ROWS", "QUERIES_REPORT_DOCUMENT_ROWS"],
+    [
+        "QUERIES_REPORT_ROWS",
+        "QUERIES_REPORT_SECTION_ROWS",
+        "QUERIES_REPORT_DOCUMENT_ROWS",
+        "QUERIES_EXPORTS_PER_PERSON",
+        "QUERIES_EXPORTS_PER_WORKSPACE",
+    ],
 )
 @pytest.mark.parametrize("text", ["0", "-1", "1000001"])
 def test_a_report_has_a_row_and_not_too_many(variable: str, text: str) -> None:

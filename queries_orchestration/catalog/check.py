@@ -102,14 +102,22 @@ def _workspace_rows(
         for key in ("title", "time_zone"):
             if key not in declared.nodes:
                 shape.fault(declared.at, f"the workspace `{declared.name}` is new and needs {key}")
-    after = Workspace(
-        id=before.id if before else new_id(),
-        name=declared.name,
-        title=declared.title or (before.title if before else ""),
-        # The stand-in is never written: without a zone there is a fault.
-        time_zone=declared.time_zone or (before.time_zone if before else "UTC"),
+    # The stand-in is never written: without a title and a zone there is a fault.
+    now = before or Workspace(id=new_id(), name=declared.name, title="", time_zone="UTC")
+    after = replace(
+        now,
+        title=declared.title or now.title,
+        time_zone=declared.time_zone or now.time_zone,
         written_by=BY_FILE,
     )
+    limits = declared.limits
+    if limits is not None:
+        after = replace(
+            after,
+            export_bytes=limits["export_bytes"],
+            export_seconds=limits["export_seconds"],
+            statement_seconds=limits["statement_seconds"],
+        )
     return before, after
 
 

@@ -102,13 +102,14 @@ class DeclaredSchedule(Declared):
 
 @dataclass(slots=True, kw_only=True)
 class DeclaredWorkspace:
-    """All that the files say about one workspace."""
+    """All that the files say about one workspace; ``limits`` are None where they say nothing."""
 
     name: str
     at: Node
     nodes: dict[str, Node] = field(default_factory=dict)
     title: str = ""
     time_zone: str = ""
+    limits: dict[str, int | None] | None = None
     people: dict[str, DeclaredPerson] = field(default_factory=dict)
     connections: dict[str, DeclaredConnection] = field(default_factory=dict)
     datasets: dict[str, DeclaredDataset] = field(default_factory=dict)

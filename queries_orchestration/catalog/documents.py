@@ -10,6 +10,7 @@ from queries_orchestration.catalog.sections import (
     LONGEST_TEXT,
     SECTIONS,
     SectionReader,
+    read_limits,
     read_time_zone,
     read_title,
 )
@@ -51,10 +52,13 @@ def _workspace_of(
     nameless = DeclaredWorkspace(name="", at=document)
     if node is None:
         return nameless
-    nodes = shape.mapping(node, "`workspace`", required=("name",), optional=("title", "time_zone"))
+    nodes = shape.mapping(
+        node, "`workspace`", required=("name",), optional=("title", "time_zone", "limits")
+    )
     name = shape.text(nodes.get("name"), "`name` of the workspace", longest=LONGEST_TEXT)
     title = read_title(nodes.get("title"), "the workspace", shape)
     time_zone = read_time_zone(nodes.get("time_zone"), shape)
+    limits = read_limits(nodes.get("limits"), shape)
     if not name or not shape.check_name(nodes["name"], name, "`workspace`"):
         return nameless
     workspace = workspaces.setdefault(name, DeclaredWorkspace(name=name, at=node))
@@ -62,11 +66,13 @@ def _workspace_of(
         workspace.title = title
     if "time_zone" in nodes and _said_first(workspace, "time_zone", time_zone, nodes, shape):
         workspace.time_zone = time_zone
+    if "limits" in nodes and _said_first(workspace, "limits", limits, nodes, shape):
+        workspace.limits = limits
     return workspace
 
 
 def _said_first(
-    workspace: DeclaredWorkspace, key: str, value: str, nodes: dict[str, Node], shape: Shape
+    workspace: DeclaredWorkspace, key: str, value: object, nodes: dict[str, Node], shape: Shape
 ) -> bool:
     """Tell whether no document before said this of the workspace; all must say the same."""
     first = workspace.nodes.setdefault(key, nodes[key])

@@ -16,7 +16,11 @@ from queries_orchestration.catalog.declared import (
     DeclaredReport,
     DeclaredSchedule,
 )
-from queries_orchestration.catalog.shape import Shape
+from queries_orchestration.catalog.shape import (
+    LARGEST_BIG_INTEGER,
+    LARGEST_INTEGER,
+    Shape,
+)
 from queries_orchestration.catalog.yaml_file import Node, shown
 from queries_orchestration.model.addresses import clean_address
 from queries_orchestration.model.errors import Refused
@@ -27,6 +31,13 @@ from queries_orchestration.model.titles import LONGEST_TITLE
 LONGEST_TEXT: Final = 200
 ROLES: Final = ("reader", "author", "administrator", "service")
 MISSED_SLOTS: Final = ("latest", "all", "none")
+
+LIMITS: Final = {
+    "export_bytes": LARGEST_BIG_INTEGER,
+    "export_seconds": LARGEST_INTEGER,
+    "statement_seconds": LARGEST_INTEGER,
+}
+"""What a workspace may limit, and the largest number of each."""
 
 SectionReader = Callable[[str, Node, Shape], Declared]
 
@@ -187,6 +198,19 @@ def read_time_zone(node: Node | None, shape: Shape) -> str:
             shape.fault(node, error.message)
             return ""
     return name
+
+
+def read_limits(node: Node | None, shape: Shape) -> dict[str, int | None] | None:
+    """Return the limits of a workspace, each by its name; None for none of them."""
+    if node is None:
+        return None
+    nodes = shape.mapping(node, "`limits` of the workspace", required=(), optional=tuple(LIMITS))
+    return {
+        name: shape.positive_integer(
+            nodes.get(name), f"`{name}` of the workspace's limits", largest=largest
+        )
+        for name, largest in LIMITS.items()
+    }
 
 
 def _fields_as_list(node: Node | None, what: str, shape: Shape) -> Node | None:

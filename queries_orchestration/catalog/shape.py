@@ -19,6 +19,8 @@ NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 NAME_RULE: Final = (
     "a name is 1 to 63 lower-case letters, digits and hyphens, and does not begin with a hyphen"
 )
+LARGEST_INTEGER: Final = 2**31 - 1
+LARGEST_BIG_INTEGER: Final = 2**63 - 1
 
 
 class Shape:
@@ -91,15 +93,17 @@ class Shape:
             return default
         return node.content
 
-    def positive_integer(self, node: Node | None, what: str) -> int | None:
+    def positive_integer(
+        self, node: Node | None, what: str, *, largest: int = LARGEST_INTEGER
+    ) -> int | None:
         """Return a whole number that a column of the database holds, at least 1."""
         if node is None or node.content is None:
             return None
         if isinstance(node.content, bool) or not isinstance(node.content, int):
             self.fault(node, f"{what} must be a whole number, not {_kind(node)}")
             return None
-        if not 1 <= node.content <= _LARGEST_INTEGER:
-            self.fault(node, f"{what} must be from 1 to {_LARGEST_INTEGER}")
+        if not 1 <= node.content <= largest:
+            self.fault(node, f"{what} must be from 1 to {largest}")
         return node.content
 
     def choice(
@@ -135,7 +139,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 _LISTED_NAMES: Final = 12
-_LARGEST_INTEGER: Final = 2**31 - 1
 
 
 def _kind(node: Node) -> str:

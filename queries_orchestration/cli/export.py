@@ -16,6 +16,7 @@ from queries_orchestration.cli.told_export import export_json
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import (
     check_work_options,
+    key_option,
     person_option,
     set_option,
     work_options,
@@ -52,6 +53,7 @@ from queries_orchestration.settings import Settings
     help="Where the file goes; - prints it.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
+@key_option
 @work_options
 @json_option
 @pass_ready_settings
@@ -65,6 +67,7 @@ def export(
     time_zone: str | None,
     out: Path | None,
     force: bool,
+    client_key: str | None,
     work: bool,
     no_wait: bool,
     wait: float | None,
@@ -94,6 +97,7 @@ def export(
         file_format=file_format,
         given_values=values,
         time_zone=time_zone,
+        client_key=client_key,
     )
     asked = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)
     options = f"{export_id} --workspace {place.name} --as {asker.name}"

@@ -22,7 +22,12 @@ from queries_orchestration.cli.output import tell_failure
 from queries_orchestration.cli.run_now import run_now
 from queries_orchestration.cli.schedules import schedules
 from queries_orchestration.cli.tick import tick
-from queries_orchestration.model.errors import InvalidCatalog, PermanentError, QueriesError
+from queries_orchestration.model.errors import (
+    InvalidCatalog,
+    PermanentError,
+    QueriesError,
+    TooManyExports,
+)
 
 DONE, FAILED, REFUSED = 0, 1, 2
 
@@ -69,6 +74,9 @@ def main(arguments: list[str] | None = None) -> None:
             for fault in error.faults
         ]
         tell_failure(error.code, error.message, as_json=as_json, faults=faults)
+        sys.exit(REFUSED)
+    except TooManyExports as error:
+        tell_failure(error.code, error.message, as_json=as_json, retry_after=error.retry_after)
         sys.exit(REFUSED)
     except QueriesError as error:
         tell_failure(error.code, error.message, as_json=as_json)

@@ -15,6 +15,7 @@ from queries_orchestration.cli.told_occurrence import occurrence_json, result_te
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import (
     check_work_options,
+    key_option,
     person_option,
     work_options,
     workspace_option,
@@ -28,27 +29,13 @@ from queries_orchestration.store import claims, occurrences
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
 
-LONGEST_KEY = 200
-
-
-def _client_key(context: click.Context, parameter: click.Parameter, key: str | None) -> str | None:
-    if key is not None and not 0 < len(key) <= LONGEST_KEY:
-        raise click.BadParameter(f"1 to {LONGEST_KEY} characters.", context, parameter)
-    return key
-
 
 @click.command("run-now")
 @click.argument("schedule")
 @workspace_option
 @person_option
 @click.option("--reason", help="Why, for the history.")
-@click.option(
-    "--key",
-    "client_key",
-    metavar="CLIENTKEY",
-    callback=_client_key,
-    help="Asked again with the same key, it runs once.",
-)
+@key_option
 @work_options
 @json_option
 @pass_ready_settings

@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
+from queries_orchestration.model.client_keys import check_client_key
+from queries_orchestration.model.errors import Refused
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -60,6 +63,24 @@ def set_option(command: Command) -> Command:
         metavar="NAME=VALUE",
         callback=_values,
         help="A runtime value of the query or report; repeat it for each.",
+    )(command)
+
+
+def _client_key(context: click.Context, parameter: click.Parameter, key: str | None) -> str | None:
+    try:
+        return None if key is None else check_client_key(key)
+    except Refused as error:
+        raise click.BadParameter(error.message, context, parameter) from error
+
+
+def key_option(command: Command) -> Command:
+    """Give a verb ``--key CLIENTKEY``."""
+    return click.option(
+        "--key",
+        "client_key",
+        metavar="CLIENTKEY",
+        callback=_client_key,
+        help="Asked again with the same key, it is done once.",
     )(command)
 
 

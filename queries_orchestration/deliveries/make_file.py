@@ -40,7 +40,13 @@ def make_file(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> Exp
         receive,
         heartbeat,
         export,
-        query_producer(opened, export, title=assignment.source.title, patience=heartbeat),
+        lambda patience: query_producer(
+            opened,
+            export,
+            title=assignment.source.title,
+            patience=patience,
+            clock=backends.clock,
+        ),
     )
 
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from queries_orchestration.exports.file_writer import Sink
+from queries_orchestration.model.columns import Column
 from queries_orchestration.storage.interface import Storage
 from queries_orchestration.storage.multipart import MultipartWriter
 
 
 class Patience(Protocol):
     """How long the work may go on: a deadline, a claim that can be lost, an interruption."""
+
+    @property
+    def statement_seconds(self) -> float | None:
+        """The seconds that one statement may run; None: as long as the work may go on."""
+        ...
 
     def check(self) -> None:
         """Raise if the work must end."""
@@ -30,11 +37,16 @@ class Patience(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What went into a file: rows without headers, and what its format could not hold."""
+    """What went into a file: rows without headers, and what its format could not hold.
+
+    A file of one query has its ``columns``, and ``snapshot_at``: as of when it was read.
+    """
 
     rows: int
     replaced_characters: int
     cut_cells: int
+    columns: tuple[Column, ...] | None = None
+    snapshot_at: datetime | None = None
 
 
 Produce: TypeAlias = Callable[[Sink, Callable[[int], None]], Written]

@@ -6,21 +6,27 @@ reuses what is finished, and aborts the upload that an earlier one left.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from sqlalchemy import Connection
 
-from queries_orchestration.exports.generate import Produce, generate
+from queries_orchestration.exports.generate import Patience, Produce, generate
+from queries_orchestration.exports.limits import LimitedPatience, limited
+from queries_orchestration.model.columns import Column
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.model.file_names import CONTENT_TYPES
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.heartbeat import Heartbeat
-from queries_orchestration.store import claims, exports
+from queries_orchestration.store import claims, exports, workspaces
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
+from queries_orchestration.store.workspaces import Workspace
+
+Producer: TypeAlias = Callable[[Patience], Produce]
+"""Returns what writes a file for as long as the patience lasts."""
 
 LIFETIMES: Final[Mapping[str, timedelta]] = {
     "interactive": timedelta(days=7),
@@ -41,32 +47,36 @@ def make_file(
     receive: Receive,
     heartbeat: Heartbeat,
     export: Export,
-    produce: Produce,
+    producer: Producer,
     *,
     with_completion: Callable[[Connection], None] = _nothing_more,
 ) -> Export:
     """Return ``export``, ready; made now unless an earlier receive finished it.
 
     Args:
-        produce: writes the file.
+        producer: makes what writes the file.
         with_completion: writes more in the transaction that records the completion.
 
     Raises:
         ReceiveLost: a newer receive, a cancel or a settlement took the work.
-        PermanentError, TransientError: see ``exports.generate``, and what ``produce`` raises.
+        LimitExceeded: the file is larger, or takes longer, than the workspace allows.
+        PermanentError, TransientError: see ``exports.generate``, and what is produced raises.
     """
     if export.state == "ready" and backends.storage.size(export.storage_key) == export.size:
         return export
+    workspace = _workspace_of(backends, receive)
+    progress = _Progress(backends, receive, export.id)
+    patience = LimitedPatience(heartbeat, workspace, backends.waiting.now)
     upload_id = _begin_upload(backends, receive, export)
     backends.reached("upload recorded")
     made = generate(
-        produce,
+        limited(producer(patience), workspace),
         storage=backends.storage,
         storage_key=export.storage_key,
         upload_id=upload_id,
         part_bytes=backends.settings.part_bytes,
-        patience=heartbeat,
-        progress=_Progress(backends, receive, export.id),
+        patience=patience,
+        progress=progress,
     )
     backends.reached("file complete, not recorded")
     completed_at = backends.clock()
@@ -79,6 +89,7 @@ def make_file(
             state="ready",
             upload_id=None,
             upload_receive=None,
+            duration_seconds=progress.seconds(),
             rows_done=made.written.rows,
             bytes_done=made.size,
             size=made.size,
@@ -86,6 +97,8 @@ def make_file(
             sha256=made.sha256,
             replaced_characters=made.written.replaced_characters,
             cut_cells=made.written.cut_cells,
+            columns=_columns(made.written.columns),
+            snapshot_at=made.written.snapshot_at,
             completed_at=completed_at,
             expires_at=completed_at + LIFETIMES[export.purpose],
         )
@@ -95,6 +108,19 @@ def make_file(
     if ready is None:
         raise ReceiveLost("The export is gone.")
     return ready
+
+
+def _columns(columns: Sequence[Column] | None) -> list[dict[str, str]] | None:
+    """Return the columns as they are kept."""
+    return None if columns is None else [asdict(column) for column in columns]
+
+
+def _workspace_of(backends: Backends, receive: Receive) -> Workspace:
+    with backends.database.read() as connection:
+        workspace = workspaces.get(connection, receive.workspace_id)
+    if workspace is None:
+        raise ReceiveLost("The workspace is gone.")
+    return workspace
 
 
 def _begin_upload(backends: Backends, receive: Receive, export: Export) -> str:
@@ -114,6 +140,7 @@ def _begin_upload(backends: Backends, receive: Receive, export: Export) -> str:
                 export.id,
                 upload_id=upload_id,
                 receive=receive.number,
+                at=backends.clock(),
             )
     except ReceiveLost:
         storage.abort_upload(export.storage_key, upload_id)
@@ -122,19 +149,25 @@ def _begin_upload(backends: Backends, receive: Receive, export: Export) -> str:
 
 
 class _Progress:
-    """Writes the rows and bytes done, at most once a second."""
+    """Writes the rows and bytes done and the seconds they took, at most once a second."""
 
     def __init__(self, backends: Backends, receive: Receive, export_id: str) -> None:
         self._backends = backends
         self._receive = receive
         self._export_id = export_id
-        self._next = time.monotonic() + PROGRESS_INTERVAL
+        self._began = backends.waiting.now()
+        self._next = PROGRESS_INTERVAL
+
+    def seconds(self) -> float:
+        """Return the seconds since the receive began with the file."""
+        return self._backends.waiting.now() - self._began
 
     def __call__(self, rows: int, size: int) -> None:
         self._backends.reached("page written")
-        if time.monotonic() < self._next:
+        seconds = self.seconds()
+        if seconds < self._next:
             return
-        self._next = time.monotonic() + PROGRESS_INTERVAL
+        self._next = seconds + PROGRESS_INTERVAL
         with self._backends.database.transaction() as connection:
             claims.hold(connection, self._receive)
             exports.change(
@@ -143,4 +176,5 @@ class _Progress:
                 self._export_id,
                 rows_done=rows,
                 bytes_done=size,
+                duration_seconds=seconds,
             )

@@ -16,11 +16,12 @@ from queries_orchestration.exports.generate import Patience, Produce, Written
 from queries_orchestration.exports.open_query import OpenedQuery
 from queries_orchestration.exports.pages import read_pages
 from queries_orchestration.exports.sources import engine_of, interrupt, read_snapshot
+from queries_orchestration.model.clock import Clock
 from queries_orchestration.store.exports import Export
 
 
 def query_producer(
-    opened: OpenedQuery, export: Export, *, title: str, patience: Patience
+    opened: OpenedQuery, export: Export, *, title: str, patience: Patience, clock: Clock
 ) -> Produce:
     """Return what writes the file of an export of a query; ``title`` names a workbook's sheet."""
     return partial(
@@ -29,6 +30,7 @@ def query_producer(
         file_format=cast(FileFormat, export.format),  # checked at admission
         options=FileOptions(time_zone=export.time_zone, sheet_title=title),
         patience=patience,
+        clock=clock,
     )
 
 
@@ -40,22 +42,29 @@ def write_query(
     file_format: FileFormat,
     options: FileOptions,
     patience: Patience,
+    clock: Clock,
 ) -> Written:
     """Write the query's complete result, as of one moment, into ``sink``.
 
     Args:
         progress: called after each page with the rows done so far.
+        clock: tells when the snapshot was taken.
 
     Raises:
-        SourceUnavailable, SourceBroken, FormatLimit: as they say.
+        SourceUnavailable, SourceBroken, FormatLimit, LimitExceeded: as they say.
         ReceiveLost, ReceiveTimeout: from ``patience``.
     """
     engine = engine_of(opened.database_url)
     with open_writer(file_format, sink, opened.compiled.columns, options) as writer:
         with (
-            read_snapshot(engine, timeout_seconds=patience.remaining()) as connection,
+            read_snapshot(
+                engine,
+                timeout_seconds=patience.remaining(),
+                statement_seconds=patience.statement_seconds,
+            ) as connection,
             patience.interrupting(lambda: interrupt(connection)),
         ):
+            snapshot_at = clock()
             for page in read_pages(connection, opened.compiled):
                 patience.check()
                 writer.write_page(page)
@@ -65,4 +74,6 @@ def write_query(
         rows=writer.rows,
         replaced_characters=writer.replaced_characters,
         cut_cells=writer.cut_cells,
+        columns=tuple(opened.compiled.columns),
+        snapshot_at=snapshot_at,
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from queries_orchestration.exports.export_file import ExportFile, find_file
-from queries_orchestration.exports.generate import Produce
+from queries_orchestration.exports.generate import Patience, Produce
 from queries_orchestration.exports.make_file import make_file
 from queries_orchestration.exports.open_query import OpenedQuery
 from queries_orchestration.exports.open_source import OpenedSource, open_file_source
@@ -25,7 +25,7 @@ from queries_orchestration.store import claims
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
 
-Producer: TypeAlias = Callable[[ExportFile, OpenedSource, Heartbeat], Produce]
+SourceProducer: TypeAlias = Callable[[ExportFile, OpenedSource, Patience], Produce]
 """Returns what writes the file of an opened source."""
 
 
@@ -36,16 +36,22 @@ def generate_export(backends: Backends, receive: Receive, heartbeat: Heartbeat) 
         As :func:`make_own_file`.
     """
 
-    def producer(file: ExportFile, opened: OpenedSource, patience: Heartbeat) -> Produce:
+    def producer(file: ExportFile, opened: OpenedSource, patience: Patience) -> Produce:
         if not isinstance(opened, OpenedQuery):
             raise TypeError("the export lane makes files of queries")
-        return query_producer(opened, file.export, title=file.source.title, patience=patience)
+        return query_producer(
+            opened,
+            file.export,
+            title=file.source.title,
+            patience=patience,
+            clock=backends.clock,
+        )
 
     return make_own_file(backends, receive, heartbeat, producer)
 
 
 def make_own_file(
-    backends: Backends, receive: Receive, heartbeat: Heartbeat, producer: Producer
+    backends: Backends, receive: Receive, heartbeat: Heartbeat, producer: SourceProducer
 ) -> Export:
     """Make the file as its actor, under the access they have now, and end the work with it.
 
@@ -66,7 +72,7 @@ def make_own_file(
         receive,
         heartbeat,
         file.export,
-        producer(file, opened, heartbeat),
+        lambda patience: producer(file, opened, patience),
         with_completion=lambda connection: claims.end(connection, receive),
     )
 

@@ -23,6 +23,7 @@ from sqlalchemy.pool import NullPool
 from queries_orchestration.model.dialects import SQLITE_AVERAGE, SQLITE_COMPARE, SQLITE_SUM
 from queries_orchestration.model.errors import (
     InvalidSettings,
+    LimitExceeded,
     QueriesError,
     ReceiveTimeout,
     SourceBroken,
@@ -34,7 +35,7 @@ APPLICATION_NAME: Final = "queries"
 CONNECT_SECONDS: Final = 10
 SQLITE_BUSY_SECONDS: Final = 30
 _SQLITE_STEPS_BETWEEN_CHECKS: Final = 20_000
-_TIMED_OUT: Final = "queries_timed_out"
+_WATCH: Final = "queries_watch"
 
 _WORDS: Final = {
     "42P01": "its relation does not exist",
@@ -83,6 +84,7 @@ def engine_of(url: str) -> Engine:
         arguments = {
             "application_name": APPLICATION_NAME,
             "connect_timeout": CONNECT_SECONDS,
+            "client_encoding": "utf8",  # as the bytes of COPY go into files
             # A server that vanished is noticed in a minute, not in the system's two hours.
             "keepalives_idle": 30,
             "keepalives_interval": 10,
@@ -93,16 +95,48 @@ def engine_of(url: str) -> Engine:
     return create_engine(parsed, poolclass=NullPool, hide_parameters=True, connect_args=arguments)
 
 
+class _Watch:
+    """Watches the time of the reading, and of the statement that runs."""
+
+    def __init__(
+        self,
+        timeout_seconds: float,
+        statement_seconds: float | None,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self.statement_seconds = statement_seconds
+        self._monotonic = monotonic
+        self._deadline = monotonic() + timeout_seconds
+        self.begin_statement()
+
+    def begin_statement(self) -> None:
+        self._began = self._monotonic()
+
+    def is_over(self) -> bool:
+        """Tell whether no time is left for the reading."""
+        return self._monotonic() >= self._deadline
+
+    def is_too_long(self) -> bool:
+        """Tell whether the statement has run for as long as one may."""
+        limit = self.statement_seconds
+        return limit is not None and self._monotonic() - self._began >= limit
+
+
 @contextmanager
 def read_snapshot(
-    engine: Engine, timeout_seconds: float, *, monotonic: Callable[[], float] = time.monotonic
+    engine: Engine,
+    timeout_seconds: float,
+    *,
+    statement_seconds: float | None = None,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> Iterator[Connection]:
     """Open a connection on which every statement sees the source as of one moment, read-only.
 
     Args:
         engine: of :func:`engine_of`.
         timeout_seconds: how long a statement may run; on SQLite, all of them together.
-        monotonic: the clock of the time limit, in seconds.
+        statement_seconds: how long one statement may run by a limit of the workspace.
+        monotonic: the clock of the time limits, in seconds.
 
     Raises:
         ReceiveTimeout: no time is left.
@@ -111,25 +145,41 @@ def read_snapshot(
     """
     if timeout_seconds <= 0:
         raise ReceiveTimeout("No time is left to read the source.")
-    deadline = monotonic() + timeout_seconds
-
-    def timed_out() -> bool:
-        return monotonic() >= deadline
-
+    watch = _Watch(timeout_seconds, statement_seconds, monotonic)
     try:
         connection = engine.connect()
     except DBAPIError as error:
-        raise _ours(error, "The source", timed_out=False) from None
+        raise _ours(error, "The source", watch) from None
     with connection:
-        connection.execution_options(**{_TIMED_OUT: timed_out})
-        try:
+        connection.execution_options(**{_WATCH: watch})
+        with running(connection, "The source"):
             if engine.dialect.name == "postgresql":
-                _begin_postgresql(connection, timeout_seconds)
+                _begin_postgresql(connection, min(timeout_seconds, statement_seconds or math.inf))
             else:
-                _begin_sqlite(connection, timed_out)
-        except DBAPIError as error:
-            raise _ours(error, "The source", timed_out=timed_out()) from None
+                _begin_sqlite(connection, watch)
         yield connection
+
+
+@contextmanager
+def running(connection: Connection, what: str) -> Iterator[None]:
+    """Run one statement within: its time is counted, and the driver's error becomes ours.
+
+    Args:
+        connection: of :func:`read_snapshot`.
+        what: what is read, for messages.
+
+    Raises:
+        As :func:`fetch`.
+    """
+    watch: _Watch = connection.get_execution_options()[_WATCH]
+    watch.begin_statement()
+    try:
+        yield
+    except (DBAPIError, psycopg2.Error, sqlite3.Error) as error:
+        _give_up_if_ended(connection)
+        raise _ours(error, what, watch) from None
+    except UnicodeError:
+        raise SourceBroken(f"{what} holds text that is not in its database's encoding.") from None
 
 
 def fetch(connection: Connection, statement: Select[Any], *, dataset: str) -> Sequence[Row[Any]]:
@@ -142,18 +192,13 @@ def fetch(connection: Connection, statement: Select[Any], *, dataset: str) -> Se
 
     Raises:
         ReceiveTimeout: the time limit was reached.
+        LimitExceeded: the statement ran for longer than the workspace allows
+            (``statement_timeout``).
         SourceUnavailable: the database went away, was busy, or the statement was interrupted.
         SourceBroken: the statement cannot be run as the dataset is defined.
     """
-    try:
+    with running(connection, f"The dataset {dataset}"):
         return connection.execute(statement).all()
-    except DBAPIError as error:
-        timed_out: bool = connection.get_execution_options()[_TIMED_OUT]()
-        raise _ours(error, f"The dataset {dataset}", timed_out=timed_out) from None
-    except UnicodeError:
-        raise SourceBroken(
-            f"The dataset {dataset} holds text that is not in its database's encoding."
-        ) from None
 
 
 def interrupt(connection: Connection) -> bool:
@@ -197,7 +242,7 @@ def _begin_postgresql(connection: Connection, timeout_seconds: float) -> None:
         )
 
 
-def _begin_sqlite(connection: Connection, timed_out: Callable[[], bool]) -> None:
+def _begin_sqlite(connection: Connection, watch: _Watch) -> None:
     driver = connection.connection.driver_connection
     if not isinstance(driver, sqlite3.Connection):
         raise TypeError("SQLite is read with the driver of the standard library")
@@ -205,7 +250,9 @@ def _begin_sqlite(connection: Connection, timed_out: Callable[[], bool]) -> None
     # The stubs know aggregates of integers only.
     driver.create_aggregate(SQLITE_SUM, 1, ExactSum)  # type: ignore[arg-type]
     driver.create_aggregate(SQLITE_AVERAGE, 1, ExactAverage)  # type: ignore[arg-type]
-    driver.set_progress_handler(lambda: int(timed_out()), _SQLITE_STEPS_BETWEEN_CHECKS)
+    driver.set_progress_handler(
+        lambda: int(watch.is_over() or watch.is_too_long()), _SQLITE_STEPS_BETWEEN_CHECKS
+    )
     connection.exec_driver_sql("BEGIN")
     # The snapshot is taken by the first read, not by BEGIN.
     connection.exec_driver_sql("SELECT count(*) FROM sqlite_schema").all()
@@ -238,14 +285,24 @@ _LENIENT_READERS: Final = (
 )
 
 
-def _ours(error: DBAPIError, what: str, *, timed_out: bool) -> QueriesError:
-    if isinstance(error.orig, sqlite3.Error):
-        return _from_sqlite(error.orig, what, timed_out=timed_out)
-    state: str | None = getattr(error.orig, "pgcode", None)
+def _give_up_if_ended(connection: Connection) -> None:
+    """Expect nothing more of a connection that the server has ended, not even a rollback."""
+    if connection.invalidated:
+        return
+    driver = connection.connection.driver_connection
+    if isinstance(driver, extensions.connection) and driver.closed:
+        connection.invalidate()
+
+
+def _ours(error: Exception, what: str, watch: _Watch) -> QueriesError:
+    raised = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(raised, sqlite3.Error):
+        return _from_sqlite(raised, what, watch)
+    state: str | None = getattr(raised, "pgcode", None)
     if state == "57014":
-        return _interrupted(what, timed_out=timed_out)
+        return _interrupted(what, watch)
     if state is None or state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES:
-        return _unavailable(what, state or type(error.orig).__name__)
+        return _unavailable(what, state or type(raised).__name__)
     if state == "42501":
         return SourceBroken(
             f"{what} cannot be read: the connection's database user may not (SQLSTATE 42501)."
@@ -256,19 +313,26 @@ def _ours(error: DBAPIError, what: str, *, timed_out: bool) -> QueriesError:
     return _broken(what, f"SQLSTATE {state}", words)
 
 
-def _from_sqlite(error: sqlite3.Error, what: str, *, timed_out: bool) -> QueriesError:
+def _from_sqlite(error: sqlite3.Error, what: str, watch: _Watch) -> QueriesError:
     # Errors that the driver raises by itself, such as a closed connection, have no name.
     name: str = getattr(error, "sqlite_errorname", type(error).__name__)
     if name == "SQLITE_INTERRUPT":
-        return _interrupted(what, timed_out=timed_out)
+        return _interrupted(what, watch)
     if name.startswith(_UNAVAILABLE_SQLITE):
         return _unavailable(what, name)
     missing = str(error).startswith("no such")
     return _broken(what, name, "its relation or a column of it does not exist" if missing else "")
 
 
-def _interrupted(what: str, *, timed_out: bool) -> QueriesError:
-    if timed_out:
+def _interrupted(what: str, watch: _Watch) -> QueriesError:
+    if watch.is_too_long():
+        return LimitExceeded(
+            f"{what} was not read within the {watch.statement_seconds:g} seconds that a statement"
+            " may run in this workspace. Ask for less, let the database find it by an index, or"
+            " raise `statement_seconds` of the workspace in the catalog.",
+            code="statement_timeout",
+        )
+    if watch.is_over():
         return ReceiveTimeout(f"{what} could not be read in the time that was left.")
     return SourceUnavailable(
         f"{what} could not be read: the statement was cancelled.", code="source_interrupted"

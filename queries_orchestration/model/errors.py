@@ -5,11 +5,12 @@
     │   ├── Refused              bad input, refused before anything is written (exit status 2)
     │   │   ├── InvalidSettings · InvalidCatalog · InvalidRecurrence · UnknownTimeZone
     │   │   ├── InvalidQuery · InvalidRuntimeValue · FieldNotAvailable · NotFound
-    │   │   └── InvalidAddress · LinkRefused
+    │   │   └── InvalidAddress · LinkRefused · TooManyExports
     │   ├── AccessLost           the actor may not open the source (pauses an automatic schedule)
     │   ├── SourceBroken         the source cannot be run as it is written (a dropped column …)
     │   ├── SourceGone           the source was deleted or archived
     │   ├── FormatLimit          the file format cannot hold the result (too many columns …)
+    │   ├── LimitExceeded        the file is more than its workspace allows (bytes, seconds)
     │   └── RecipientRefused     this recipient can never get this message; the others can
     ├── TransientError           the store offers the work again, three receives at most
     │   ├── SourceUnavailable · StorageUnavailable · CommunicationsUnavailable · StoreUnavailable
@@ -111,6 +112,19 @@ class LinkRefused(Refused):
         super().__init__("this link is not valid or has ended; ask its sender for a new one")
 
 
+class TooManyExports(Refused):
+    """As many exports as may be are not finished yet; ``retry_after`` seconds from now one may be.
+
+    The one refusal that trying again later can help.
+    """
+
+    code = "too_many_exports"
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 @dataclass(frozen=True, slots=True)
 class CatalogFault:
     """One thing wrong in a catalog file; ``line`` counts from 1."""
@@ -151,6 +165,12 @@ class SourceGone(PermanentError):
 
 class FormatLimit(PermanentError):
     code = "format_limit"
+
+
+class LimitExceeded(PermanentError):
+    """A limit of the workspace: ``size_limit``, ``time_limit`` or ``statement_timeout``."""
+
+    code = "limit_exceeded"
 
 
 class RecipientRefused(PermanentError):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from queries_orchestration.model.errors import (
     QueriesError,
@@ -33,6 +33,8 @@ class Heartbeat:
     When the claim is lost, the run terminated or the deadline reached, it interrupts the
     statement that runs, and ``check`` raises from then on.
     """
+
+    statement_seconds: Final = None  # a receive has one deadline for all that it does
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ The Dagster job runs the same steps as ops; tests call ``work``.
 from __future__ import annotations
 
 from queries_orchestration.exports.export_file import ExportFile
-from queries_orchestration.exports.generate import Produce
+from queries_orchestration.exports.generate import Patience, Produce
 from queries_orchestration.exports.open_report import OpenedReport
 from queries_orchestration.exports.open_source import OpenedSource
 from queries_orchestration.exports.receive import make_own_file
@@ -29,7 +29,7 @@ def render_report(backends: Backends, receive: Receive, heartbeat: Heartbeat) ->
         PermanentError, TransientError: it cannot be rendered, or not now.
     """
 
-    def producer(file: ExportFile, opened: OpenedSource, patience: Heartbeat) -> Produce:
+    def producer(file: ExportFile, opened: OpenedSource, patience: Patience) -> Produce:
         if not isinstance(opened, OpenedReport):
             raise TypeError("the report lane renders reports")
         return report_producer(file, opened, settings=backends.settings, patience=patience)

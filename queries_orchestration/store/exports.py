@@ -10,12 +10,20 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, delete, select, update
 
 from queries_orchestration.store.rows import every, one_or_none, select_records
-from queries_orchestration.store.tables import exports, occurrences, requests
+from queries_orchestration.store.tables import (
+    UNFINISHED_EXPORT,
+    exports,
+    occurrences,
+    requests,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """One file in the making or made; sizes are bytes, ``actor_id`` is as whom it is read."""
+    """One file in the making or made; sizes are bytes, ``actor_id`` is as whom it is read.
+
+    ``started_at`` and ``duration_seconds`` are of the receive that makes it, or made it.
+    """
 
     workspace_id: str
     id: str
@@ -32,6 +40,10 @@ class Export:
     storage_key: str
     upload_id: str | None
     upload_receive: int | None
+    client_key: str | None
+    asked_sha256: str | None
+    started_at: datetime | None
+    duration_seconds: float | None
     rows_done: int
     bytes_done: int
     size: int | None
@@ -39,10 +51,27 @@ class Export:
     sha256: str | None
     replaced_characters: int | None
     cut_cells: int | None
+    columns: list[dict[str, str]] | None
+    snapshot_at: datetime | None
     created_at: datetime
     completed_at: datetime | None
     expires_at: datetime | None
     removed_at: datetime | None
+
+    @property
+    def rows_per_second(self) -> float | None:
+        """The rows done in each second since the receive began; None before the first."""
+        if not self.duration_seconds:
+            return None
+        return self.rows_done / self.duration_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """How many exports that people asked for are not finished; ``oldest`` is when one was."""
+
+    count: int
+    oldest: datetime | None
 
 
 def queue(
@@ -58,8 +87,15 @@ def queue(
     actor_id: str,
     time_zone: str,
     at: datetime,
+    client_key: str | None = None,
+    asked_sha256: str | None = None,
 ) -> None:
-    """Insert a queued export with its request row; its storage key is fixed here."""
+    """Insert a queued export with its request row; its storage key is fixed here.
+
+    Args:
+        client_key: what the client calls the click; the database takes each once of a person.
+        asked_sha256: of what the client asked for with the key.
+    """
     connection.execute(
         sa.insert(exports).values(
             workspace_id=workspace_id,
@@ -74,6 +110,8 @@ def queue(
             state="queued",
             # Ids only: a key never holds a name that somebody chose.
             storage_key=f"{workspace_id}/{export_id}.{file_format}",
+            client_key=client_key,
+            asked_sha256=asked_sha256,
             created_at=at,
         )
     )
@@ -113,6 +151,38 @@ def of_requester(
     )
 
 
+def of_click(
+    connection: Connection, workspace_id: str, *, actor_id: str, client_key: str
+) -> Export | None:
+    """Return the export that a person asked for with this key, in whatever state."""
+    return one_or_none(
+        connection,
+        Export,
+        select_records(Export, exports).where(
+            exports.c.workspace_id == workspace_id,
+            exports.c.actor_id == actor_id,
+            exports.c.client_key == client_key,
+        ),
+    )
+
+
+def unfinished(
+    connection: Connection, workspace_id: str, *, actor_id: str | None = None
+) -> Unfinished:
+    """Count the queued and running exports that people asked for; no delivery's files.
+
+    Args:
+        actor_id: count those of this person only.
+    """
+    query = select(sa.func.count(), sa.func.min(exports.c.created_at)).where(
+        exports.c.workspace_id == workspace_id, sa.text(UNFINISHED_EXPORT)
+    )
+    if actor_id is not None:
+        query = query.where(exports.c.actor_id == actor_id)
+    count, oldest = connection.execute(query).one()
+    return Unfinished(count, oldest)
+
+
 def occurrence_key_of(connection: Connection, workspace_id: str, export_id: str) -> str | None:
     """Return the key of the occurrence that the export is the file of; None if interactive."""
     return connection.scalar(
@@ -133,15 +203,23 @@ def take(connection: Connection, workspace_id: str, export_id: str) -> None:
 
 
 def record_upload(
-    connection: Connection, workspace_id: str, export_id: str, *, upload_id: str, receive: int
+    connection: Connection,
+    workspace_id: str,
+    export_id: str,
+    *,
+    upload_id: str,
+    receive: int,
+    at: datetime,
 ) -> None:
-    """Record which upload the receive writes; progress starts from nothing."""
+    """Record which upload the receive writes, from ``at`` on; progress starts from nothing."""
     change(
         connection,
         workspace_id,
         export_id,
         upload_id=upload_id,
         upload_receive=receive,
+        started_at=at,
+        duration_seconds=None,
         rows_done=0,
         bytes_done=0,
     )

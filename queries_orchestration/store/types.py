@@ -9,7 +9,8 @@ from sqlalchemy import JSON, DateTime, Dialect, String
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-Json = JSON().with_variant(JSONB(), "postgresql")
+# None is NULL, not JSON's null.
+Json = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
 class Instant(TypeDecorator[datetime]):

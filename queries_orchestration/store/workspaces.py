@@ -12,19 +12,36 @@ from queries_orchestration.store.tables import workspaces
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """One tenant; ``time_zone`` is an IANA name, the default of its schedules."""
+    """One tenant; ``time_zone`` is an IANA name, the default of its schedules.
+
+    One file has ``export_bytes`` at most, is made in ``export_seconds`` at most, by statements of
+    ``statement_seconds`` at most; None: no limit.
+    """
 
     id: str
     name: str
     title: str
     time_zone: str
     written_by: str = "other"
+    export_bytes: int | None = None
+    export_seconds: int | None = None
+    statement_seconds: int | None = None
 
 
 def get(connection: Connection, workspace_id: str) -> Workspace | None:
     """Return the workspace with this id."""
     query = select(workspaces).where(workspaces.c.id == workspace_id)
     return one_or_none(connection, Workspace, query)
+
+
+def hold(connection: Connection, workspace_id: str) -> Workspace | None:
+    """Return the workspace; nobody else holds it until the transaction ends.
+
+    On SQLite a transaction that writes is the only one anyway.
+    """
+    query = select(workspaces).where(workspaces.c.id == workspace_id)
+    # A share of the key is left to rows that refer to it, which others go on writing.
+    return one_or_none(connection, Workspace, query.with_for_update(key_share=True))
 
 
 def by_name(connection: Connection, name: str) -> Workspace | None:

@@ -6,7 +6,7 @@ import hashlib
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from queries_orchestration.exports.generate import GeneratedFile, generate
 from queries_orchestration.exports.open_query import OpenedQuery
 from queries_orchestration.exports.query_file import write_query
 from queries_orchestration.model.access import Actor
+from queries_orchestration.model.columns import Column
 from queries_orchestration.model.compile import compile_query
 from queries_orchestration.model.datasets import parse_dataset
 from queries_orchestration.model.errors import QueriesError, ReceiveTimeout
@@ -28,10 +29,13 @@ from queries_orchestration_tests.storage.files import open_files
 
 MIB = 1024 * 1024
 ROWS = 60_000
+READ_AT = datetime(2027, 1, 4, 7, tzinfo=UTC)
 
 
 class Unhurried:
     """Lets the work take its time, or ends it at the given page."""
+
+    statement_seconds = None
 
     def __init__(self, pages: int | None = None) -> None:
         self.pages = pages
@@ -113,6 +117,8 @@ def test_every_row_arrives_in_both_formats_through_parts(
         sheet = CalamineWorkbook.from_filelike(io.BytesIO(data)).get_sheet_by_index(0)
         assert sheet.to_python()[1:] == expected
     assert (made.written.rows, made.size) == (ROWS, len(data))
+    assert made.written.columns == (Column("id", "integer"), Column("note", "text"))
+    assert made.written.snapshot_at == READ_AT
     assert made.sha256 == hashlib.sha256(data).hexdigest()
     assert [rows for rows, _ in progress] == [1_000 * n for n in range(1, 61)]
 
@@ -162,6 +168,7 @@ def _generate(
             file_format=file_format,
             options=FileOptions(time_zone="Europe/Berlin"),
             patience=patience,
+            clock=lambda: READ_AT,
         ),
         storage=storage,
         storage_key=key,

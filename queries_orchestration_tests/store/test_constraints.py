@@ -36,6 +36,9 @@ FINISHED = {
 
 SPOILED: list[tuple[str, dict[str, Any], str]] = [
     ("workspaces", {"written_by": "x"}, "written_by"),
+    ("workspaces", {"export_bytes": 0}, "export_bytes"),
+    ("workspaces", {"export_seconds": 0}, "export_seconds"),
+    ("workspaces", {"statement_seconds": 0}, "statement_seconds"),
     ("people", {"written_by": "x"}, "written_by"),
     ("connections", {"written_by": "x"}, "written_by"),
     ("datasets", {"written_by": "x"}, "written_by"),
@@ -65,6 +68,8 @@ SPOILED: list[tuple[str, dict[str, Any], str]] = [
     ("exports", FINISHED | {"code": "source_broken"}, "code"),
     ("exports", {"upload_id": "upload"}, "upload"),
     ("exports", {"upload_receive": 1}, "upload"),
+    ("exports", {"client_key": "click"}, "asked_sha256"),
+    ("exports", {"asked_sha256": "0" * 64}, "asked_sha256"),
     ("occurrences", {"via": "x"}, "via"),
     ("occurrences", SETTLED | {"outcome": "x"}, "outcome"),
     ("occurrences", {"slot": None}, "slot"),
@@ -213,6 +218,8 @@ def test_every_check_of_the_tables_has_a_row_that_breaks_it() -> None:
         ("exports", FINISHED),
         ("exports", {"state": "failed", "code": "source_broken"}),
         ("exports", {"upload_id": "upload", "upload_receive": 1}),
+        ("exports", {"client_key": "click", "asked_sha256": "0" * 64}),
+        ("exports", FINISHED | {"columns": [{"label": "One", "type": "text"}]}),
         ("occurrences", {"slot": None, "requested_by": "acme-person"}),
         ("claims", {"state": "running", "heartbeat_at": SLOT, "receive_number": 3}),
         ("claims", {"offer_number": 9, "lease_until": SLOT}),
@@ -248,6 +255,25 @@ def test_keys_of_files_and_work_are_unique_over_all_workspaces(
     filled: Database, table: str, changes: dict[str, Any], key: str
 ) -> None:
     assert refused_insert(filled, table, valid_rows("blue")[table] | changes) == key
+
+
+def test_a_click_of_a_person_is_queued_once(filled: Database) -> None:
+    asked = {"client_key": "click", "asked_sha256": "0" * 64}
+    table = metadata.tables["exports"]
+    rows = [
+        valid_rows(workspace)["exports"] | asked | {"id": name, "storage_key": name}
+        for workspace, name in (("acme", "one"), ("blue", "two"), ("acme", "three"))
+    ]
+    with filled.transaction() as connection, connection.begin_nested() as attempt:
+        for row in rows[:2]:  # another workspace's click is another one
+            connection.execute(sa.insert(table).values(row))
+        with pytest.raises(IntegrityError) as refused:
+            connection.execute(sa.insert(table).values(rows[2]))
+        attempt.rollback()
+    assert broken_rule(refused.value) in (
+        "ux_exports_client_key",
+        "uq_exports_workspace_id_actor_id_client_key",
+    )
 
 
 @pytest.mark.parametrize(

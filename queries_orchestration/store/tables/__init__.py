@@ -14,6 +14,7 @@ from queries_orchestration.store.tables.catalog import (
 from queries_orchestration.store.tables.columns import metadata
 from queries_orchestration.store.tables.work import (
     OUTCOMES,
+    UNFINISHED_EXPORT,
     claims,
     deliveries,
     dispatcher_heartbeats,
@@ -27,6 +28,7 @@ from queries_orchestration.store.tables.work import (
 
 __all__ = [
     "OUTCOMES",
+    "UNFINISHED_EXPORT",
     "claims",
     "connections",
     "datasets",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
@@ -48,9 +49,16 @@ workspaces = Table(
     Column("title", String(900), nullable=False),
     Column("time_zone", String(64), nullable=False),
     Column("written_by", String(8), nullable=False),
+    # What one file may have at most; none: no limit.
+    Column("export_bytes", BigInteger),
+    Column("export_seconds", Integer),
+    Column("statement_seconds", Integer),
     PrimaryKeyConstraint("id"),
     UniqueConstraint("name"),
     one_of("written_by", "file", "other"),
+    CheckConstraint("export_bytes >= 1", name="export_bytes"),
+    CheckConstraint("export_seconds >= 1", name="export_seconds"),
+    CheckConstraint("statement_seconds >= 1", name="statement_seconds"),
 )
 
 people = Table(

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Float,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -29,6 +30,9 @@ from queries_orchestration.store.tables.columns import (
 )
 from queries_orchestration.store.types import Instant, Json
 
+UNFINISHED_EXPORT: Final = "purpose = 'interactive' AND state IN ('queued', 'running')"
+"""What admission counts, in the words of its partial index: SQLite uses it for no others."""
+
 exports = Table(
     "exports",
     metadata,
@@ -47,6 +51,10 @@ exports = Table(
     Column("storage_key", String(200), nullable=False),
     Column("upload_id", String(1024)),
     Column("upload_receive", Integer),
+    Column("client_key", String(200)),  # what the client calls the click, to be queued once
+    Column("asked_sha256", String(64)),  # of all that was asked for with that key
+    Column("started_at", Instant),  # when the latest receive began to make it
+    Column("duration_seconds", Float),  # of that receive, up to its last progress or the end
     Column("rows_done", BigInteger, nullable=False, server_default=text("0")),
     Column("bytes_done", BigInteger, nullable=False, server_default=text("0")),
     Column("size", BigInteger),  # bytes of the finished file
@@ -54,6 +62,8 @@ exports = Table(
     Column("sha256", String(64)),
     Column("replaced_characters", Integer),
     Column("cut_cells", Integer),
+    Column("columns", Json),  # label and type of each; none of a report
+    Column("snapshot_at", Instant),  # as of when its source was read
     Column("created_at", Instant, nullable=False),
     Column("completed_at", Instant),
     Column("expires_at", Instant),
@@ -73,8 +83,24 @@ exports = Table(
     ),
     CheckConstraint("(state = 'failed') = (code IS NOT NULL)", name="code"),
     CheckConstraint("(upload_id IS NULL) = (upload_receive IS NULL)", name="upload"),
+    CheckConstraint("(client_key IS NULL) = (asked_sha256 IS NULL)", name="asked_sha256"),
 )
 
+# A click is queued once. An index, since SQLite adds no rule to a table that is there.
+Index(
+    "ux_exports_client_key",
+    exports.c.workspace_id,
+    exports.c.actor_id,
+    exports.c.client_key,
+    unique=True,
+)
+Index(
+    "ix_exports_unfinished",
+    exports.c.workspace_id,
+    exports.c.actor_id,
+    postgresql_where=text(UNFINISHED_EXPORT),
+    sqlite_where=text(UNFINISHED_EXPORT),
+)
 Index("ix_exports_requester", exports.c.workspace_id, exports.c.actor_id, exports.c.created_at)
 Index(
     "ix_exports_kept",
