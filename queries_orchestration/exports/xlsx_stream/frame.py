@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
 
 from queries_orchestration.exports.xlsx_stream.styles import STYLES
+from queries_orchestration.exports.xlsx_stream.theme import THEME
 from queries_orchestration.exports.xlsx_stream.zip_stream import ZipStream
 
 XML_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -24,8 +25,11 @@ _CONTENT_TYPES = (
     f' ContentType="{_TYPE}officedocument.spreadsheetml.sheet.main+xml"/>'
     '<Override PartName="/xl/styles.xml"'
     f' ContentType="{_TYPE}officedocument.spreadsheetml.styles+xml"/>'
+    f'<Override PartName="/xl/theme/theme1.xml" ContentType="{_TYPE}officedocument.theme+xml"/>'
     "</Types>"
 )
+
+_SHARED = [("styles", "styles.xml"), ("theme", "theme/theme1.xml")]
 
 
 def begin_frame(archive: ZipStream) -> None:
@@ -33,6 +37,7 @@ def begin_frame(archive: ZipStream) -> None:
     _add(archive, "[Content_Types].xml", _CONTENT_TYPES)
     _add_relations(archive, "_rels/.rels", [("officeDocument", "xl/workbook.xml")])
     _add(archive, "xl/styles.xml", STYLES)
+    _add(archive, "xl/theme/theme1.xml", THEME)
 
 
 def sheet_name(number: int) -> str:
@@ -54,7 +59,7 @@ def end_frame(archive: ZipStream, titles: Sequence[str]) -> None:
     )
     numbers = range(1, len(titles) + 1)
     relations = [("worksheet", sheet_name(number).removeprefix("xl/")) for number in numbers]
-    _add_relations(archive, "xl/_rels/workbook.xml.rels", [*relations, ("styles", "styles.xml")])
+    _add_relations(archive, "xl/_rels/workbook.xml.rels", [*relations, *_SHARED])
 
 
 def _add_relations(archive: ZipStream, name: str, relations: Sequence[tuple[str, str]]) -> None:

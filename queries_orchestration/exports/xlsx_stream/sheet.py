@@ -20,9 +20,10 @@ def widths(headers: Sequence[str], rows: Sequence[Sequence[str | None]]) -> list
     """Return the columns' widths in characters, that of their longest line within bounds."""
     longest = [len(header) for header in headers]
     for row in rows:
-        for index, text in enumerate(row):
-            if text and len(text) > longest[index]:
-                longest[index] = max(longest[index], *map(len, text.split("\n")))
+        longest = [
+            most if text is None or len(text) <= most else max(most, *map(len, text.split("\n")))
+            for most, text in zip(longest, row, strict=True)
+        ]
     return [min(max(length + 2, _NARROWEST), _WIDEST) for length in longest]
 
 

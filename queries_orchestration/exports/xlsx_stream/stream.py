@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from queries_orchestration.exports.file_writer import FileOptions, FileWriter, Page, Sink
 from queries_orchestration.exports.sheet_title import sheet_title
@@ -27,8 +26,6 @@ from queries_orchestration.model.columns import Column
 SHEET_ROWS = 1_048_576
 
 _ROWS_AT_ONCE = 1_000
-
-TextPage = Sequence[Sequence[str | None]]
 
 
 class XlsxStream(FileWriter):
@@ -65,20 +62,19 @@ class XlsxStream(FileWriter):
         self._rows_in_sheet = 0
 
     def write_page(self, rows: Page) -> None:
-        """Write rows of texts in the order of the columns; None is NULL.
+        """Write rows of texts in the order of the columns.
 
         Raises:
             FormatLimit: the file would be larger than Excel opens.
         """
-        texts = cast(TextPage, rows)
-        if texts and not self._titles:
-            self._start_first_sheet(texts)
+        if rows and not self._titles:
+            self._start_first_sheet(rows)
         written = 0
-        while written < len(texts):
+        while written < len(rows):
             if self._rows_in_sheet == self._sheet_rows:
                 self._start_sheet()
             count = min(_ROWS_AT_ONCE, self._sheet_rows - self._rows_in_sheet)
-            self._write_rows(texts[written : written + count])
+            self._write_rows(rows[written : written + count])
             written += count
 
     def finish(self) -> None:
@@ -93,17 +89,18 @@ class XlsxStream(FileWriter):
     def close(self) -> None:
         pass  # every page has gone to the sink
 
-    def _write_rows(self, rows: TextPage) -> None:
+    def _write_rows(self, rows: Page) -> None:
         cells = self._cells.columns(list(zip(*rows, strict=True)))
         data = sheet_rows(self._rows_in_sheet + 1, cells).encode()
-        if self._archive.member_bytes + len(data) > self._most_before_end:
+        too_large = self._archive.member_bytes + len(data) > self._most_before_end
+        if too_large and self._rows_in_sheet > 1:
             self._start_sheet()
             data = sheet_rows(self._rows_in_sheet + 1, cells).encode()
         self._archive.write(data)
         self._rows_in_sheet += len(rows)
         self.rows += len(rows)
 
-    def _start_first_sheet(self, rows: TextPage) -> None:
+    def _start_first_sheet(self, rows: Page) -> None:
         self._widths = widths(self._cells.labels, rows[:WIDTH_ROWS])
         begin_frame(self._archive)
         self._start_sheet()

@@ -19,7 +19,9 @@ _NUMBER_FORMATS = {
     TIME_MILLISECONDS: "hh:mm:ss.000",
 }
 _FIRST_FORMAT = 163  # ours follow Excel's own, which end with it
-_FONT = '<sz val="11"/><color theme="1"/><name val="Calibri"/><family val="2"/>'
+_FONT = (
+    '<sz val="11"/><color theme="1"/><name val="Calibri"/><family val="2"/><scheme val="minor"/>'
+)
 
 STYLES: Final = (
     '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
