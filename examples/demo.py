@@ -115,6 +115,9 @@ def run(place: Place) -> Summary:
         f"{ticked['admitted']} slots were due; a Dagster run of deliver_occurrence worked each:"
         f" {len(ticked['worked'])} runs."
     )
+    output.line(
+        f"{len(ticked['exports'])} of them are of a report, and waited for a run of render_report."
+    )
     for one in ticked["waiting"]:
         output.line(f"{one['schedule']} still waits: {one['why']}")
 

@@ -11,7 +11,14 @@ from typing import Any, Final
 
 from openpyxl import load_workbook
 
-from examples.demo_summary import RUN_NOW, Summary, occurrence_of, recipients_of
+from examples.demo_report import REPORT_CHECKS
+from examples.demo_summary import (
+    RUN_NOW,
+    Summary,
+    is_delivered,
+    occurrence_of,
+    recipients_of,
+)
 
 
 def check(summary: Summary, flights: Path) -> dict[str, bool]:
@@ -26,7 +33,7 @@ def check(summary: Summary, flights: Path) -> dict[str, bool]:
 
 def _csv_delivered(summary: Summary, flights: Path) -> bool:
     one = occurrence_of(summary, "new-york", "all-departures-jfk")
-    if not _is_delivered(one, "csv"):
+    if not is_delivered(one, "csv"):
         return False
     with Path(one["file"]["location"]).open(encoding="utf-8-sig", newline="") as lines:
         origins = [row["From"] for row in csv.DictReader(lines)]
@@ -35,7 +42,7 @@ def _csv_delivered(summary: Summary, flights: Path) -> bool:
 
 def _excel_delivered(summary: Summary, _flights: Path) -> bool:
     one = occurrence_of(summary, "new-york", "airlines")
-    if not _is_delivered(one, "xlsx"):
+    if not is_delivered(one, "xlsx"):
         return False
     _, *rows = _excel_rows(one["file"]["location"])
     delays = [row[2] for row in rows]
@@ -45,7 +52,7 @@ def _excel_delivered(summary: Summary, _flights: Path) -> bool:
 def _rows_cut_by_access(summary: Summary, _flights: Path) -> bool:
     whole = occurrence_of(summary, "new-york", "late-departures")
     of_ben = occurrence_of(summary, "new-york", "late-departures-newark")
-    if not (_is_delivered(whole, "csv") and _is_delivered(of_ben, "xlsx")):
+    if not (is_delivered(whole, "csv") and is_delivered(of_ben, "xlsx")):
         return False
     with Path(whole["file"]["location"]).open(encoding="utf-8-sig", newline="") as lines:
         from_newark = sum(row["From"] == "EWR" for row in csv.DictReader(lines))
@@ -88,7 +95,7 @@ def _run_now_delivered(summary: Summary, flights: Path) -> bool:
     one = occurrence_of(summary, "new-york", "destinations", via=RUN_NOW)
     got = recipients_of(summary, "new-york", "destinations", via=RUN_NOW)
     return (
-        _is_delivered(one, "csv")
+        is_delivered(one, "csv")
         and one["actor"] == "ada"
         and one["file"]["rows"] == _count(flights, "true", of="DISTINCT destination")
         and {recipient["person"]: recipient["state"] for recipient in got}
@@ -110,7 +117,7 @@ def _export_fetched(summary: Summary, _flights: Path) -> bool:
 
 def _workspaces_apart(summary: Summary, flights: Path) -> bool:
     one = occurrence_of(summary, "berlin", "hawaii")
-    return _is_delivered(one, "csv") and one["file"]["rows"] == _count(
+    return is_delivered(one, "csv") and one["file"]["rows"] == _count(
         flights, "destination = 'HNL'"
     )
 
@@ -130,13 +137,9 @@ _CHECKS: Final[Mapping[str, Callable[[Summary, Path], bool]]] = {
     "the other workspace got its own file": _workspaces_apart,
     "Ada ran the paused schedule now, as herself, and its recipients got it": _run_now_delivered,
     "Ben fetched the file that he asked for, with his own value, Newark only": _export_fetched,
+    **REPORT_CHECKS,
     "each recipient who was not skipped has exactly one message": _one_message_each,
 }
-
-
-def _is_delivered(one: Mapping[str, Any], file_format: str) -> bool:
-    file = one["file"]
-    return one["outcome"] == "delivered" and file is not None and file["format"] == file_format
 
 
 def _count(flights: Path, condition: str, *, of: str = "*") -> int:

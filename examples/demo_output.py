@@ -16,6 +16,7 @@ import click
 import yaml
 from openpyxl import load_workbook
 
+from examples.demo_report import NUMBERS, number_on, sheets_of
 from examples.demo_summary import SLOT, Summary, occurrence_of, recipients_of
 from examples.place import CATALOG, shown
 
@@ -93,7 +94,7 @@ def tell_asked_for(run: Mapping[str, Any], export: Mapping[str, Any]) -> None:
 
 
 def tell_inside(summary: Summary) -> None:
-    """Show the beginning of a CSV file, of an Excel file, and a message."""
+    """Show the beginning of a CSV file and of an Excel file, a report's numbers, and a message."""
     for schedule, rows in (
         ("all-departures-jfk", _csv_rows),
         ("airlines", _excel_rows),
@@ -103,6 +104,7 @@ def tell_inside(summary: Summary) -> None:
             line(click.style(Path(file["location"]).name, dim=True))
             _table(rows(Path(file["location"])))
             line()
+    _tell_report(summary)
     for recipient in recipients_of(summary, "new-york", "late-departures-newark"):
         if recipient["message_file"]:
             _tell_message(Path(recipient["message_file"]))
@@ -162,6 +164,26 @@ def _table(rows: Sequence[Sequence[str]]) -> None:
     for row in cut:
         cells = "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
         line(_shortened(cells.rstrip(), WIDTH), indent=6)
+
+
+def _tell_report(summary: Summary) -> None:
+    """Show side by side the numbers of the one report as two people may see them."""
+    readers = {
+        name: occurrence_of(summary, "new-york", schedule)
+        for name, schedule in (("for Ada", "on-time-workbook"), ("for Ben", "on-time-newark"))
+    }
+    sheets = {name: sheets_of(one) for name, one in readers.items() if one["file"]}
+    line(click.style("the report On time?", dim=True))
+    _table(
+        [
+            ["", *sheets],
+            *(
+                [title, *(_cell(number_on(found, title)) for found in sheets.values())]
+                for title in NUMBERS
+            ),
+        ]
+    )
+    line()
 
 
 def _tell_message(file: Path) -> None:

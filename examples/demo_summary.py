@@ -74,6 +74,14 @@ def occurrence_of(
     return {"outcome": None, "code": None, "file": None, "actor": None}
 
 
+def is_delivered(occurrence: Mapping[str, Any], file_format: str) -> bool:
+    """Tell whether an occurrence was delivered, with a file of that format."""
+    file = occurrence["file"]
+    return (
+        occurrence["outcome"] == "delivered" and file is not None and file["format"] == file_format
+    )
+
+
 def recipients_of(
     summary: Summary, workspace: str, schedule: str, *, via: str = SLOT
 ) -> list[dict[str, Any]]:

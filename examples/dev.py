@@ -17,7 +17,7 @@ from typing import Final
 
 import click
 
-from examples.flights_data import NEW_YORK, DataMissing, make_flights_database
+from examples.flights_data import NEW_YORK, DataMissing, are_current, make_flights_database
 from examples.place import CATALOG, EVERY_FIVE_MINUTES, ROOT, CommandFailed, Place, shown
 
 HOST: Final = "127.0.0.1"
@@ -55,7 +55,7 @@ def prepare(place: Place) -> None:
         DataMissing: the package with the flights is not installed.
     """
     place.folder.mkdir(parents=True, exist_ok=True)
-    if not place.flights.exists():
+    if not are_current(place.flights):
         click.echo("Making the database of flights …")
         make_flights_database(place.flights, today=datetime.now(NEW_YORK).date())
     place.queries("init")

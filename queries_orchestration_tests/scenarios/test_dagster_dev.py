@@ -1,7 +1,8 @@
-"""`dagster dev` with nobody touching it: schedules, run now, exports, Terminate, kill -9."""
+"""`dagster dev` with nobody touching it: schedules, reports, run now, exports, terminate, kill."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import sqlalchemy as sa
+from pypdf import PdfReader
 
 from queries_orchestration.deliveries.run_now import run_now
 from queries_orchestration.orchestration.run_requests import nudge
@@ -27,7 +29,7 @@ ENDLESS = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
     " SELECT count(*) AS id FROM n WHERE i < 0"
 )
-SLOW_CATALOG = CATALOG.replace(
+DEV_CATALOG = CATALOG.replace(
     "queries:\n",
     "  slow:\n"
     "    title: Slow\n"
@@ -38,12 +40,28 @@ SLOW_CATALOG = CATALOG.replace(
     "    access: [{who: {everyone: true}, fields: all, rows: all}]\n"
     "queries:\n"
     "  slow: {title: Slow, dataset: slow, fields: [{field: id}]}\n",
+).replace(
+    "schedules:\n",
+    "reports:\n"
+    "  orders:\n"
+    "    title: The orders\n"
+    "    sections:\n"
+    "      - {text: All of them.}\n"
+    "      - {show: table, title: Each order, query: all-orders, totals: [amount]}\n"
+    "schedules:\n"
+    "  report:\n"
+    "    title: Weekly report\n"
+    "    report: orders\n"
+    "    owner: ada\n"
+    "    cron: 0 8 * * 1\n"
+    "    format: pdf\n"
+    "    recipients: [cyd]\n",
 )
 
 
 @pytest.fixture(scope="module")
 def dev(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[DagsterDev]:
-    """One `dagster dev` on a house whose weekly schedule has been due for a day."""
+    """One `dagster dev` on a house whose weekly schedules have been due for a day."""
     folder = tmp_path_factory.mktemp("dev")
     shutil.copy(sqlite_template, folder / "store.db")
     port = free_port()
@@ -51,7 +69,7 @@ def dev(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iter
         folder,
         f"sqlite:///{folder / 'store.db'}",
         f"sqlite:///{folder / 'source.db'}",
-        catalog=SLOW_CATALOG,
+        catalog=DEV_CATALOG,
         rows=10,
         at=datetime.now(UTC) - timedelta(days=8),
         # A run waits for its process: longer than the second that other tests allow.
@@ -77,12 +95,28 @@ def test_dagster_dev_delivers_a_due_schedule_by_itself(dev: DagsterDev) -> None:
     (run,) = dev.runs_of("queries/occurrence", delivered.key)
     dev.wait_for(lambda: dev.runs_of("queries/occurrence", delivered.key)[0].is_finished)
 
-    assert house.addressees() == ["bob@example.org", "cyd@example.org"]
+    assert _recipients_of(house, "Weekly orders") == ["bob@example.org", "cyd@example.org"]
     assert run.job_name == "deliver_occurrence"
     assert run.tags["queries/workspace"] == house.workspace_id
     assert run.tags["queries/schedule"] == house.schedule().id
     (ended,) = dev.runs_of("queries/occurrence", delivered.key)
     assert ended.status == dg.DagsterRunStatus.SUCCESS
+
+
+def test_a_due_report_is_rendered_by_a_run_of_its_own_while_its_delivery_waits(
+    dev: DagsterDev,
+) -> None:
+    house = dev.house
+    (delivered,) = dev.wait_for(
+        lambda: [one for one in house.history("report") if one.outcome == "delivered"]
+    )
+    (delivery,) = dev.runs_of("queries/occurrence", delivered.key)
+    (render,) = dev.runs_of("queries/export", delivered.export_id or "")
+
+    (page,) = PdfReader(io.BytesIO(house.file(delivered.key))).pages
+    assert "Total 57.5" in " ".join(page.extract_text().split())
+    assert _recipients_of(house, "Weekly report") == ["cyd@example.org"]
+    assert (delivery.job_name, render.job_name) == ("deliver_occurrence", "render_report")
 
 
 def test_a_run_now_request_is_delivered_by_the_sensor(dev: DagsterDev) -> None:
@@ -143,6 +177,15 @@ def test_a_worker_killed_in_an_export_is_followed_by_another_run(dev: DagsterDev
     assert house.asked_export(export_id).rows == 1
     assert house.claim(export_id).receive_number == 2
     dev.wait_for(lambda: _status(dev, killed) == dg.DagsterRunStatus.FAILURE)
+
+
+def _recipients_of(house: House, title: str) -> list[str]:
+    return sorted(
+        address.addr_spec
+        for message in house.messages()
+        if message["Subject"].startswith(title)
+        for address in message["To"].addresses
+    )
 
 
 def _replace_slow(house: House, statement: str) -> None:

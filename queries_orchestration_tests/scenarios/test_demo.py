@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import copy
 import csv
-import json
-import sqlite3
-import subprocess
-import sys
-from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email import policy
 from email.parser import BytesParser
@@ -21,71 +15,20 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from examples.demo_checks import check
+from queries_orchestration_tests.scenarios.demo_run import Demo, run_demo
 
-ROOT = Path(__file__).parents[2]
 NEW_YORK = ZoneInfo("America/New_York")
 
 # One worker runs all of this file, so that the demo runs once.
 pytestmark = pytest.mark.xdist_group("demo")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demo:
-    """What one run of the demo left behind."""
-
-    folder: Path
-    printed: str
-    summary: dict[str, Any]
-
-    def occurrence(self, workspace: str, schedule: str) -> dict[str, Any]:
-        """Return the one occurrence of a schedule's slot."""
-        return self._one(workspace, schedule, "recurrence")
-
-    def run_now(self, workspace: str, schedule: str) -> dict[str, Any]:
-        """Return the one occurrence that somebody asked for."""
-        return self._one(workspace, schedule, "run-now")
-
-    def _one(self, workspace: str, schedule: str, via: str) -> dict[str, Any]:
-        (found,) = (
-            one
-            for one in self.summary["occurrences"]
-            if (one["workspace"], one["schedule"], one["via"]) == (workspace, schedule, via)
-        )
-        assert isinstance(found, dict)
-        return found
-
-    def file(self, workspace: str, schedule: str) -> Path:
-        """Return where the file of a schedule lies."""
-        return Path(self.occurrence(workspace, schedule)["file"]["location"])
-
-    def flights(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """Ask the source database itself."""
-        with closing(sqlite3.connect(self.folder / "flights.db")) as database:
-            return database.execute(statement, values).fetchall()
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    folder = tmp_path_factory.mktemp("demo")
-    done = subprocess.run(
-        [sys.executable, "-m", "examples.demo", "--into", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return Demo(folder=folder, printed=done.stdout, summary=summary)
-
-
 def test_it_ends_within_two_minutes_with_every_outcome_it_promises(demo: Demo) -> None:
     assert demo.summary["seconds"] < 120
-    assert demo.summary["outcomes"] == {"delivered": 6, "skipped_empty": 1, "failed": 1}
-    assert (demo.summary["files"], demo.summary["messages"]) == (6, 11)
-    assert demo.summary["recipients_by_state"] == {"sent": 11, "skipped": 2}
-    assert len(demo.summary["checks"]) == 10
+    assert demo.summary["outcomes"] == {"delivered": 9, "skipped_empty": 1, "failed": 1}
+    assert (demo.summary["files"], demo.summary["messages"]) == (9, 16)
+    assert demo.summary["recipients_by_state"] == {"sent": 16, "skipped": 2}
+    assert len(demo.summary["checks"]) == 13
     assert set(demo.summary["checks"].values()) == {True}
 
 
@@ -237,7 +180,7 @@ def test_each_message_goes_to_its_recipient_alone_with_a_link_of_its_own(demo: D
             assert body is not None
             (link,) = [line for line in body.get_content().splitlines() if "/d/" in line]
             messages[link] = (one["workspace"], one["person"], message["To"].addresses)
-    assert len(messages) == 11 == len(list((demo.folder / "mailbox").glob("*.eml")))
+    assert len(messages) == 16 == len(list((demo.folder / "mailbox").glob("*.eml")))
     domains = {"new-york": "example.org", "berlin": "example.com"}
     for workspace, person, addresses in messages.values():
         assert [address.addr_spec for address in addresses] == [f"{person}@{domains[workspace]}"]
@@ -265,6 +208,9 @@ def test_what_is_printed_says_where_files_and_messages_lie_and_what_comes_next(d
         ("a-day-late", {"outcome": "delivered"}, "an empty result was skipped"),
         ("destinations", {"code": "source_broken"}, "an owner's lost access paused"),
         ("hawaii", {"outcome": "no_recipients"}, "the other workspace got its own file"),
+        ("on-time", {"outcome": "failed"}, "a report was delivered as PDF"),
+        ("on-time-workbook", {"file": None}, "the same report was delivered as a workbook"),
+        ("on-time-newark", {"actor": "ada"}, "Ben's report shows Newark only"),
     ],
 )
 def test_it_notices_what_did_not_come_out(
@@ -277,7 +223,7 @@ def test_it_notices_what_did_not_come_out(
         if (one["schedule"], one["via"]) == (schedule, "recurrence")
     )
     one |= change
-    unmet = [name for name, met in check(summary, demo.folder / "flights.db").items() if not met]
+    unmet = [name for name, met in check(summary, demo.source).items() if not met]
     assert [name[: len(noticed)] for name in unmet] == [noticed]
 
 
@@ -295,7 +241,7 @@ def test_it_notices_a_recipient_who_got_something_else(
     summary = copy.deepcopy(demo.summary)
     (one,) = (one for one in summary["recipients"] if one["person"] == person)
     one |= change
-    unmet = [name for name, met in check(summary, demo.folder / "flights.db").items() if not met]
+    unmet = [name for name, met in check(summary, demo.source).items() if not met]
     assert len(unmet) == len(noticed)
     assert all(name.startswith(tuple(noticed)) for name in unmet)
 
@@ -315,20 +261,13 @@ def test_it_notices_what_was_asked_for_and_did_not_come(
     summary = copy.deepcopy(demo.summary)
     (run,) = (one for one in summary["occurrences"] if one["via"] == "run-now")
     (run if part == "run_now" else summary["export"]).update(change)
-    unmet = [name for name, met in check(summary, demo.folder / "flights.db").items() if not met]
+    unmet = [name for name, met in check(summary, demo.source).items() if not met]
     assert [name[: len(noticed)] for name in unmet] == [noticed]
 
 
 def test_a_folder_that_no_demo_made_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    done = subprocess.run(
-        [sys.executable, "-m", "examples.demo", "--into", str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
+    done = run_demo("--into", str(tmp_path))
     assert done.returncode == 1
     assert "was not made by the demo" in done.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
