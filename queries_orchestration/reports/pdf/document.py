@@ -175,7 +175,7 @@ class _Paper:
                     column[-1] = ""
             if table.totals[0] is None:
                 cells[0][-1] = "Total"
-        fit = fit_table(labels, cells)
+        fit = fit_table(labels, cells, has_totals=table.totals is not None)
         blocks = []
         for block in fit.blocks:
             rows = list(zip(*(cells[n] for n in block.columns), strict=True))

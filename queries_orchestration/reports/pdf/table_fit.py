@@ -23,6 +23,7 @@ PADDING: Final = 2.8
 _CHARACTER = 0.58 * 0.3528  # millimetres of an average character a point of type size
 _TRIALS = ((UPRIGHT, 8.0), (UPRIGHT, 7.0), (LANDSCAPE, 7.5), (LANDSCAPE, 6.5))
 _BOLD = 1.12
+_DIGIT, _BOLD_DIGIT = 1.1, 1.2  # times as wide as an average character
 _KEPT_WHOLE = 17  # no cell up to this length is broken: instants, names, most numbers
 _NARROWEST, _WIDEST_LEAST, _WIDEST, _WIDEST_NUMBER = 3, 34, 100, 36
 _LINES = 10  # that a cell has at most, if the paper is wide enough
@@ -53,14 +54,20 @@ class _Need:
     liked: float
 
 
-def fit_table(labels: Sequence[str], cells: Sequence[Sequence[str]]) -> Fit:
+def fit_table(
+    labels: Sequence[str], cells: Sequence[Sequence[str]], *, has_totals: bool = False
+) -> Fit:
     """Return the fit of a table.
 
     Args:
         labels: of its columns; at least one.
         cells: for each column the printed texts below the label.
+        has_totals: whether the last text of each column is printed in bold.
     """
-    needs = [_need(label, texts) for label, texts in zip(labels, cells, strict=True)]
+    needs = [
+        _need(label, texts, has_totals=has_totals)
+        for label, texts in zip(labels, cells, strict=True)
+    ]
     everything = tuple(range(len(needs)))
     for paper, type_size in _TRIALS:
         if sum(need.least * type_size * _CHARACTER + PADDING for need in needs) <= paper:
@@ -73,9 +80,12 @@ def fit_table(labels: Sequence[str], cells: Sequence[Sequence[str]]) -> Fit:
     )
 
 
-def _need(label: str, texts: Sequence[str]) -> _Need:
+def _need(label: str, texts: Sequence[str], *, has_totals: bool) -> _Need:
     least: float
-    longest = max(map(_width, texts), default=0)
+    plain, bold = (_DIGIT, _BOLD_DIGIT) if _is_number(texts) else (1.0, _BOLD)
+    longest = plain * max(map(_width, texts), default=0)
+    if has_totals:
+        longest = max(longest, bold * _width(texts[-1]))
     label_word = _BOLD * max(map(_width, label.split()), default=0)
     label_width = _BOLD * _width(label)
     if longest <= _KEPT_WHOLE or _is_number(texts):

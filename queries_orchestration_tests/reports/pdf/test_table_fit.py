@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
+from queries_orchestration.model.columns import Column
+from queries_orchestration.reports.content import Table
 from queries_orchestration.reports.pdf.table_fit import LANDSCAPE, PADDING, UPRIGHT, fit_table
+from queries_orchestration_tests.reports.pdf.printed import print_report
+from queries_orchestration_tests.reports.pdf.samples import content, numbered
 
 CELLS = st.text(max_size=8) | st.integers().map(str) | st.just("word " * 80)
 COLUMNS = st.lists(st.tuples(st.text(max_size=40), st.lists(CELLS, max_size=3)), min_size=1)
@@ -39,7 +43,7 @@ def test_a_long_text_gets_the_room_that_is_left() -> None:
 def test_the_type_becomes_smaller_before_the_paper_is_turned() -> None:
     sizes = [
         (fit.is_landscape, fit.type_size, len(fit.blocks) > 1)
-        for fit in (fit_table(["n"] * n, [["1,234,567.89"]] * n) for n in (6, 8, 12, 13, 30))
+        for fit in (fit_table(["n"] * n, [["1,234,567.89"]] * n) for n in (6, 8, 11, 12, 30))
     ]
     assert sizes == [
         (False, 8.0, False),
@@ -53,3 +57,19 @@ def test_the_type_becomes_smaller_before_the_paper_is_turned() -> None:
 def test_a_number_is_never_broken() -> None:
     (block,) = fit_table(["n", "Remark"], [["1,234,567.89"], ["word " * 100]]).blocks
     assert block.widths[0] > len("1,234,567.89") * 1.6
+
+
+def test_a_total_has_room_in_bold() -> None:
+    (plain,) = fit_table(["id", "Remark"], [["25", "325"], ["a", ""]]).blocks
+    (bold,) = fit_table(["id", "Remark"], [["25", "325"], ["a", ""]], has_totals=True).blocks
+    assert bold.widths[0] > plain.widths[0] > len("325") * 1.6
+
+
+def test_a_total_stays_in_one_line() -> None:
+    contents = numbered(
+        content(
+            Table(columns=(Column("id", "integer"),), rows=[(24,), (301,)], totals=(325,)), "Ids"
+        )
+    )
+    reader, _ = print_report(contents)
+    assert "325" in reader.pages[-1].extract_text().split()
