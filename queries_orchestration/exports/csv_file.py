@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from queries_orchestration.exports.file_writer import FileOptions, FileWriter, Page, Sink
-from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.model.columns import Column
+from queries_orchestration.model.database_text import RUN_BY_SPREADSHEETS
 
-GUARDED = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet would run text that starts with one of these."""
+GUARDED = tuple(RUN_BY_SPREADSHEETS)
 
 BOM = b"\xef\xbb\xbf"
 
@@ -32,26 +31,27 @@ class CsvFile(FileWriter):
         # A line that is only `\.` would end the data for PostgreSQL's COPY.
         lone = r"|^\\\.$" if len(columns) == 1 else ""
         self._needs_quotes = re.compile(f'[{re.escape(self._delimiter)}"\r\n]|^$' + lone)
-
-        guard = _guard if options.csv_guard else str
-        guard_unless_number = _guard_unless_number if options.csv_guard else str
-        form = TextForm(options.zone)
-        self._fields = [
-            self._field(form, guard if column.type == "text" else guard_unless_number)
-            for column in columns
-        ]
-        header = [self._quoted(guard(column.label)) for column in columns]
-        self._write([header], start=BOM if options.csv_bom else b"")
+        self._guard = _guard if options.csv_guard else str
+        self._fields = [self._field_of(column) for column in columns]
+        header = [self._quoted(self._guard(column.label)) for column in columns]
+        self._write(self._delimiter.join(header) + "\n", start=BOM if options.csv_bom else b"")
 
     def write_page(self, rows: Page) -> None:
-        if rows:
-            self._write(
-                [
-                    [field(value) for field, value in zip(self._fields, row, strict=True)]
-                    for row in rows
-                ]
-            )
-            self.rows += len(rows)
+        if not rows:
+            return
+        # Column by column: what a field needs is looked up once a page, not once a value.
+        fields = [
+            [field(text) for text in texts]
+            for field, texts in zip(self._fields, zip(*rows, strict=True), strict=True)
+        ]
+        lines = map(self._delimiter.join, zip(*fields, strict=True))
+        self._write("\n".join(lines) + "\n")
+        self.rows += len(rows)
+
+    def write_lines(self, lines: bytes, rows: int) -> None:
+        """Write whole lines that are as this writer makes them already."""
+        self._sink.write(lines)
+        self.rows += rows
 
     def finish(self) -> None:
         pass  # every page has gone to the sink
@@ -59,11 +59,14 @@ class CsvFile(FileWriter):
     def close(self) -> None:
         pass  # nothing is held
 
-    def _field(self, form: TextForm, guard: Callable[[str], str]) -> Callable[[object], str]:
-        def field(value: object) -> str:
-            if value is None:
-                return ""
-            return self._quoted(guard(value) if isinstance(value, str) else form(value))
+    def _field_of(self, column: Column) -> Callable[[str | None], str]:
+        """Return what makes a field of a column's text; NULL is an empty field without quotes."""
+        guard = self._guard
+        if column.type != "text" and guard is _guard:
+            guard = _guard_unless_number
+
+        def field(text: str | None) -> str:
+            return "" if text is None else self._quoted(guard(text))
 
         return field
 
@@ -72,8 +75,7 @@ class CsvFile(FileWriter):
             return '"' + text.replace('"', '""') + '"'
         return text
 
-    def _write(self, lines: Sequence[Sequence[str]], start: bytes = b"") -> None:
-        text = "".join([self._delimiter.join(line) + "\n" for line in lines])
+    def _write(self, text: str, start: bytes = b"") -> None:
         text, replaced = _UNREPRESENTABLE.subn("\N{REPLACEMENT CHARACTER}", text)
         self.replaced_characters += replaced
         self._sink.write(start + text.encode())

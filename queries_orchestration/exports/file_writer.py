@@ -6,14 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, TypeAlias
 from zoneinfo import ZoneInfo
 
 from queries_orchestration.model.columns import Column
 from queries_orchestration.model.errors import FormatLimit, InvalidSettings, UnknownTimeZone
 
 FileFormat = Literal["csv", "xlsx"]
-Page = Sequence[Sequence[object]]
+Page: TypeAlias = Sequence[Sequence[str | None]]
+"""Rows of texts, as docs/formats.md has them; None is NULL."""
 
 XLSX_COLUMNS = 16_384
 CSV_DELIMITERS = (",", ";", "\t", "|")
@@ -82,7 +83,7 @@ class FileWriter(ABC):
 
     @abstractmethod
     def write_page(self, rows: Page) -> None:
-        """Write rows of values in the order of the columns; None is NULL."""
+        """Write rows of texts in the order of the columns."""
 
     @abstractmethod
     def finish(self) -> None:
@@ -130,6 +131,6 @@ def open_writer(
         from queries_orchestration.exports.csv_file import CsvFile
 
         return CsvFile(sink, columns, options)
-    from queries_orchestration.exports.xlsx_file import XlsxFile
+    from queries_orchestration.exports.xlsx_stream.stream import XlsxStream
 
-    return XlsxFile(sink, columns, options)
+    return XlsxStream(sink, columns, options)

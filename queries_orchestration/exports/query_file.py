@@ -1,4 +1,7 @@
-"""WF-PFM-QRY-006, hop 4: read a query's keyset pages into a CSV or Excel file."""
+"""WF-PFM-QRY-006, hop 4: read a query's keyset pages into a CSV or Excel file.
+
+PostgreSQL makes the lines of a CSV file itself; everything else goes through pages of texts.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
+from queries_orchestration.exports.column_texts import column_texts
+from queries_orchestration.exports.copy_pages import copy_pages
+from queries_orchestration.exports.csv_file import CsvFile
 from queries_orchestration.exports.file_writer import (
     FileFormat,
     FileOptions,
@@ -14,8 +20,9 @@ from queries_orchestration.exports.file_writer import (
 )
 from queries_orchestration.exports.generate import Patience, Produce, Written
 from queries_orchestration.exports.open_query import OpenedQuery
-from queries_orchestration.exports.pages import read_pages
 from queries_orchestration.exports.sources import engine_of, interrupt, read_snapshot
+from queries_orchestration.exports.text_form import TextForm
+from queries_orchestration.exports.text_pages import text_pages
 from queries_orchestration.model.clock import Clock
 from queries_orchestration.store.exports import Export
 
@@ -65,10 +72,20 @@ def write_query(
             patience.interrupting(lambda: interrupt(connection)),
         ):
             snapshot_at = clock()
-            for page in read_pages(connection, opened.compiled):
-                patience.check()
-                writer.write_page(page)
-                progress(writer.rows)
+            texts = column_texts(connection, opened.compiled, TextForm(options.zone))
+            if isinstance(writer, CsvFile) and texts.are_all_rendered:
+                copy_pages(
+                    connection,
+                    texts,
+                    partial(_take_lines, writer, progress, patience),
+                    delimiter=options.csv_delimiter,
+                    is_guarded=options.csv_guard,
+                )
+            else:
+                for page in text_pages(connection, texts):
+                    patience.check()
+                    writer.write_page(page)
+                    progress(writer.rows)
         writer.finish()
     return Written(
         rows=writer.rows,
@@ -77,3 +94,15 @@ def write_query(
         columns=tuple(opened.compiled.columns),
         snapshot_at=snapshot_at,
     )
+
+
+def _take_lines(
+    writer: CsvFile,
+    progress: Callable[[int], None],
+    patience: Patience,
+    lines: bytes,
+    rows: int,
+) -> None:
+    patience.check()
+    writer.write_lines(lines, rows)
+    progress(writer.rows)

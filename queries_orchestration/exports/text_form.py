@@ -23,6 +23,7 @@ class TextForm:
 
     def __init__(self, zone: ZoneInfo) -> None:
         self._zone = zone
+        self.zone_name = zone.key
         self._forms: dict[type, Callable[[Any], str]] = {
             str: str,
             int: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -40,14 +40,39 @@ class CompiledQuery:
     columns: tuple[Column, ...]
     keys: tuple[Key, ...]
     statement: Select[Any]
+    is_grouped: bool
+
+    @property
+    def cells_selected(self) -> tuple[Expression, ...]:
+        """The expressions of the result's columns, as the statement selects them."""
+        return self._selected("c", len(self.columns))
+
+    @property
+    def cursor_selected(self) -> tuple[Expression, ...]:
+        """The expressions of the cursor's values, as the statement selects them."""
+        return self._selected("k", len(self.keys))
+
+    def _selected(self, prefix: str, count: int) -> tuple[Expression, ...]:
+        selected: Any = self.statement.selected_columns
+        return tuple(selected[f"{prefix}{position}"].element for position in range(count))
+
+    def selecting(self, cells: Sequence[Expression]) -> CompiledQuery:
+        """Return the query with other expressions for the result's columns."""
+        labelled = [cell.label(f"c{position}") for position, cell in enumerate(cells)]
+        cursor = [key.label(f"k{position}") for position, key in enumerate(self.cursor_selected)]
+        return replace(self, statement=self.statement.with_only_columns(*labelled, *cursor))
 
     def first_page(self, limit: int) -> Select[Any]:
         """Return the statement of the first ``limit`` rows."""
         return self.statement.limit(limit)
 
+    def rest_after(self, cursor: Sequence[object]) -> Select[Any]:
+        """Return the statement of all rows that come after the row of ``cursor``."""
+        return self.statement.where(after(self.keys, cursor))
+
     def page_after(self, cursor: Sequence[object], limit: int) -> Select[Any]:
         """Return the statement of the ``limit`` rows that come after the row of ``cursor``."""
-        return self.statement.where(after(self.keys, cursor)).limit(limit)
+        return self.rest_after(cursor).limit(limit)
 
     def forbidden_nulls(self) -> Select[Any] | None:
         """Return a statement that finds a row without a sort value that the dataset promises.
@@ -132,6 +157,7 @@ def compile_query(
         columns=tuple(column_.column() for column_ in query.columns),
         keys=keys,
         statement=statement,
+        is_grouped=query.is_grouped,
     )
 
 

@@ -15,7 +15,8 @@ from sqlalchemy import Connection
 from queries_orchestration.exports.generate import Patience
 from queries_orchestration.exports.open_query import OpenedQuery
 from queries_orchestration.exports.open_report import OpenedReport, OpenedSection
-from queries_orchestration.exports.pages import PAGE_ROWS, read_pages
+from queries_orchestration.exports.pages import read_pages
+from queries_orchestration.exports.paging import PAGE_ROWS
 from queries_orchestration.exports.sources import engine_of, interrupt, read_snapshot
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.model.reports import (
@@ -174,7 +175,11 @@ class ReportReader:
     def _snapshot(self, url: str) -> Connection:
         if url not in self._snapshots:
             self._snapshots[url] = self._stack.enter_context(
-                read_snapshot(engine_of(url), timeout_seconds=self._patience.remaining())
+                read_snapshot(
+                    engine_of(url),
+                    timeout_seconds=self._patience.remaining(),
+                    statement_seconds=self._patience.statement_seconds,
+                )
             )
         return self._snapshots[url]
 

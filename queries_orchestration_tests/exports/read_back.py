@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from python_calamine import load_workbook
 
 from queries_orchestration.exports.file_writer import FileFormat, FileOptions, open_writer
+from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.model.columns import Column
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -39,13 +40,21 @@ def written(
     *pages: Sequence[Sequence[object]],
     options: FileOptions = BERLIN,
 ) -> bytes:
-    """Return the file that the pages become."""
+    """Return the file that pages of exact values become."""
     sink = Sink()
     with open_writer(file_format, sink, columns, options) as writer:
         for page in pages:
-            writer.write_page(page)
+            writer.write_page(texts_of(page, options))
         writer.finish()
     return sink.content
+
+
+def texts_of(
+    page: Sequence[Sequence[object]], options: FileOptions = BERLIN
+) -> list[list[str | None]]:
+    """Return the texts of exact values, as the writers take them."""
+    form = TextForm(options.zone)
+    return [[None if value is None else form(value) for value in row] for row in page]
 
 
 def read_csv(content: bytes, delimiter: str = ",") -> list[list[str | None]]:

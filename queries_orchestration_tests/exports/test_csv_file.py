@@ -264,7 +264,7 @@ def test_a_row_of_another_width_than_the_columns_is_a_fault() -> None:
 def test_each_page_reaches_the_sink_as_it_is_written() -> None:
     sink = Sink()
     with open_writer("csv", sink, [Column("a", "integer")], BERLIN) as writer:
-        writer.write_page([(1,), (2,)])
+        writer.write_page([("1",), ("2",)])
         assert sink.content == b"a\n1\n2\n"
 
 

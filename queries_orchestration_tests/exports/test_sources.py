@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.exports.pages import read_pages
-from queries_orchestration.exports.sources import interrupt, engine_of, read_snapshot
+from queries_orchestration.exports.sources import engine_of, interrupt, read_snapshot
 from queries_orchestration.model.compile import CompiledQuery
 from queries_orchestration.model.errors import (
     InvalidSettings,

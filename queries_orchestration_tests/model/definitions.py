@@ -103,9 +103,14 @@ def snapshot_engine(url: str) -> Iterator[Engine]:
 
 
 def read_all(url: str, query: CompiledQuery, page_rows: int = 1000) -> list[tuple[object, ...]]:
-    """Read the whole result in pages."""
+    """Read the whole result in pages by key, and see that one cursor reads the same."""
     with snapshot_engine(url) as engine, read_snapshot(engine, 30) as connection:
-        return [row for page in read_pages(connection, query, page_rows) for row in page]
+        by_key, by_cursor = (
+            [row for page in read_pages(connection, query, page_rows, by_key=way) for row in page]
+            for way in (True, False)
+        )
+    assert by_cursor == by_key
+    return by_key
 
 
 def sqlite_url(folder: Path) -> str:

@@ -1,0 +1,155 @@
+"""The rows of a result in pages, as the driver gives them: the cells, then the cursor's values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any, Final, TypeAlias
+
+from psycopg2 import extensions
+from sqlalchemy import Connection
+
+from queries_orchestration.exports.paging import PAGE_ROWS, is_paged_by_key
+from queries_orchestration.exports.sources import running
+from queries_orchestration.exports.statements import (
+    DriverStatement,
+    PageStatements,
+    driver_statement,
+)
+from queries_orchestration.model.compile import CompiledQuery
+from queries_orchestration.model.database_text import RENDERED
+from queries_orchestration.model.errors import SourceBroken
+
+RawRow: TypeAlias = tuple[Any, ...]
+
+_CURSOR_NAME: Final = "queries_result"
+_TEXTS: Final = extensions.new_type(
+    tuple(sorted({oid for oids in RENDERED.values() for oid in oids})),
+    "QUERIES_TEXT",
+    extensions.UNICODE,
+)
+"""Leaves what PostgreSQL has printed as it is."""
+
+
+def raw_pages(
+    connection: Connection,
+    query: CompiledQuery,
+    page_rows: int = PAGE_ROWS,
+    *,
+    by_key: bool | None = None,
+    as_printed: bool = False,
+) -> Iterator[Sequence[RawRow]]:
+    """Yield the result in pages of ``page_rows`` rows; an empty result has no page.
+
+    Args:
+        connection: a snapshot of :func:`queries_orchestration.exports.sources.read_snapshot`.
+        by_key: whether each page is a statement of its own that goes on after the last key, or
+            all are fetched through one cursor; None: as the database's plan advises.
+        as_printed: take what PostgreSQL prints, rather than what its driver makes of it.
+
+    Raises:
+        SourceBroken: the query cannot be run as the dataset is defined, or its key is no key
+            (``source_key_not_unique``, ``source_key_null``).
+        SourceUnavailable: the database went away, was busy, or the statement was interrupted.
+        ReceiveTimeout, LimitExceeded: a time limit was reached.
+    """
+    if by_key is None:
+        by_key = is_paged_by_key(connection, query, page_rows)
+    reading = _by_key if by_key else _by_cursor
+    return reading(connection, query, page_rows, as_printed)
+
+
+def _by_key(
+    connection: Connection, query: CompiledQuery, page_rows: int, as_printed: bool
+) -> Iterator[Sequence[RawRow]]:
+    """One row more than a page is fetched, and must come first on the next page.
+
+    And before a second page, no row may lack a sort value that the dataset promises. A key that is
+    no key would otherwise lose rows between two pages, in silence.
+    """
+    statements = PageStatements(
+        query, connection.engine.dialect, lambda rest: rest.limit(page_rows + 1)
+    )
+    after: tuple[object, ...] | None = None
+    expected: tuple[object, ...] | None = None
+    while True:
+        rows = fetch_raw(connection, query, statements.after(after), as_printed=as_printed)
+        if expected is not None and (not rows or query.cursor(rows[0]) != expected):
+            raise key_not_unique(query)
+        if rows:
+            yield rows[:page_rows]
+        if len(rows) <= page_rows:
+            return
+        if expected is None:
+            refuse_forbidden_nulls(connection, query)
+        expected = query.cursor(rows[page_rows])
+        after = query.cursor(rows[page_rows - 1])
+
+
+def _by_cursor(
+    connection: Connection, query: CompiledQuery, page_rows: int, as_printed: bool
+) -> Iterator[Sequence[RawRow]]:
+    statement = driver_statement(query.statement, connection.engine.dialect)
+    what = f"The dataset {query.dataset}"
+    driver: Any = connection.connection.driver_connection
+    on_server = connection.engine.dialect.name == "postgresql"
+    with closing(driver.cursor(_CURSOR_NAME) if on_server else driver.cursor()) as cursor:
+        if as_printed and on_server:
+            extensions.register_type(_TEXTS, cursor)
+        with running(connection, what):
+            cursor.execute(statement.sql, statement.values)
+        while True:
+            with running(connection, what):
+                rows = cursor.fetchmany(page_rows)
+            if not rows:
+                return
+            yield rows
+
+
+def fetch_raw(
+    connection: Connection,
+    query: CompiledQuery,
+    statement: DriverStatement,
+    *,
+    as_printed: bool = False,
+) -> list[RawRow]:
+    """Run a statement of a query and return all its rows.
+
+    Raises:
+        As :func:`raw_pages`.
+    """
+    driver: Any = connection.connection.driver_connection
+    with closing(driver.cursor()) as cursor, running(connection, f"The dataset {query.dataset}"):
+        if as_printed and connection.engine.dialect.name == "postgresql":
+            extensions.register_type(_TEXTS, cursor)
+        cursor.execute(statement.sql, statement.values)
+        rows: list[RawRow] = cursor.fetchall()
+    return rows
+
+
+def refuse_forbidden_nulls(connection: Connection, query: CompiledQuery) -> None:
+    """Refuse to page by keys of which one is NULL although the dataset says that none is.
+
+    Raises:
+        SourceBroken: with the code ``source_key_null``.
+    """
+    statement = query.forbidden_nulls()
+    if statement is None:
+        return
+    made = driver_statement(statement, connection.engine.dialect)
+    if fetch_raw(connection, query, made):
+        promised = ", ".join(key.name for key in query.keys if not key.nullable)
+        raise SourceBroken(
+            f"A row of the dataset {query.dataset} is NULL where the dataset says that none is"
+            f" ({promised}). Correct key and nullable in the dataset, or the data.",
+            code="source_key_null",
+        )
+
+
+def key_not_unique(query: CompiledQuery) -> SourceBroken:
+    """Return the error of a key that names more rows than one."""
+    return SourceBroken(
+        f"The key of the dataset {query.dataset} does not name one row each."
+        " Correct the key in the dataset, or the data.",
+        code="source_key_not_unique",
+    )

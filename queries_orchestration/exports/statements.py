@@ -1,0 +1,89 @@
+"""A compiled query as the driver takes it: SQL and values, made once for all pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from sqlalchemy import Dialect, Select
+
+from queries_orchestration.model.compile import CompiledQuery
+
+Values: TypeAlias = dict[str, Any] | tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DriverStatement:
+    """SQL with the driver's placeholders, and a value for each."""
+
+    sql: str
+    values: Values
+
+
+def driver_statement(statement: Select[Any], dialect: Dialect) -> DriverStatement:
+    """Compile a statement as the driver takes it."""
+    compiled: Any = statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
+    values = {
+        name: _bound(compiled, name, value) for name, value in compiled.construct_params().items()
+    }
+    if compiled.positional:
+        return DriverStatement(str(compiled), tuple(values[name] for name in compiled.positiontup))
+    return DriverStatement(str(compiled), values)
+
+
+class PageStatements:
+    """The statements of all pages of a query, compiled once for each pattern of NULLs.
+
+    Compiling anew for each page would cost as much as reading it.
+    """
+
+    def __init__(
+        self,
+        query: CompiledQuery,
+        dialect: Dialect,
+        shape: Callable[[Select[Any]], Select[Any]],
+    ) -> None:
+        """Make the statements of ``query``.
+
+        Args:
+            shape: makes of what comes after a cursor the statement of its page.
+        """
+        self._query = query
+        self._dialect = dialect
+        self._shape = shape
+        self._made: dict[tuple[bool, ...] | None, DriverStatement] = {}
+
+    def after(self, cursor: Sequence[object] | None) -> DriverStatement:
+        """Return the statement of the page that comes after a row; None: of the first page."""
+        pattern = None if cursor is None else tuple(value is None for value in cursor)
+        if pattern not in self._made:
+            marks = pattern and [
+                None if is_null else _Mark(position) for position, is_null in enumerate(pattern)
+            ]
+            rest = self._query.statement if marks is None else self._query.rest_after(marks)
+            self._made[pattern] = driver_statement(self._shape(rest), self._dialect)
+        made = self._made[pattern]
+        if cursor is None:
+            return made
+
+        def bound(value: object) -> object:
+            return cursor[value.position] if isinstance(value, _Mark) else value
+
+        if isinstance(made.values, tuple):
+            return DriverStatement(made.sql, tuple(map(bound, made.values)))
+        return DriverStatement(
+            made.sql, {name: bound(value) for name, value in made.values.items()}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Stands for the cursor's value at a position."""
+
+    position: int
+
+
+def _bound(compiled: Any, name: str, value: object) -> object:
+    processor = None if isinstance(value, _Mark) else compiled._bind_processors.get(name)
+    return value if processor is None else processor(value)
