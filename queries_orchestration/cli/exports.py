@@ -14,9 +14,16 @@ from queries_orchestration.cli.output import (
     print_json,
     print_pairs,
     print_table,
+    tell_failure,
 )
 from queries_orchestration.cli.save_file import STANDARD_OUTPUT, NotSaved, check_place, save
-from queries_orchestration.cli.told_export import export_json, export_pairs, size_of
+from queries_orchestration.cli.told_export import (
+    export_json,
+    export_pairs,
+    proof_json,
+    proof_text,
+    size_of,
+)
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import person_option, workspace_option
 from queries_orchestration.exports.cancel import cancel_export
@@ -24,6 +31,7 @@ from queries_orchestration.exports.download import download as give_link
 from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.exports.look_up import look_up, own_exports
 from queries_orchestration.exports.open_link import open_link
+from queries_orchestration.exports.verify import verify_export
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.time_zones import zone
 from queries_orchestration.receives.backends import Backends, open_backends
@@ -136,6 +144,36 @@ def download(
     check_place(out, force=force)
     backends, place, asker = _asked(settings, workspace, person)
     fetch(backends, place, asker, export, out, force=force, as_json=as_json)
+
+
+@exports.command()
+@click.argument("export")
+@workspace_option
+@person_option
+@json_option
+@pass_ready_settings
+def verify(
+    settings: Settings, export: str, workspace: str | None, person: str, as_json: bool
+) -> None:
+    """Prove that the file of EXPORT, an id, is complete.
+
+    Reads what storage holds, and compares size, SHA-256, rows and columns with what was recorded
+    when the file was made. Ends with 1 at the first difference.
+    """
+    backends, place, asker = _asked(settings, workspace, person)
+    proof = verify_export(
+        backends.database,
+        backends.storage,
+        clock=backends.clock,
+        workspace_id=place.id,
+        person_id=asker.id,
+        export_id=export,
+    )
+    told = proof_json(place.name, proof)
+    if proof.difference is not None:
+        tell_failure("file_differs", proof.difference, as_json=as_json, **told)
+        raise click.exceptions.Exit(1)
+    print_json(told) if as_json else click.echo(f"complete: {proof_text(proof)}")
 
 
 def fetch(

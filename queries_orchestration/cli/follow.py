@@ -11,7 +11,8 @@ from typing import Final
 import click
 
 from queries_orchestration.cli.lane_process import Worker
-from queries_orchestration.cli.output import local_text, rows_and_size
+from queries_orchestration.cli.output import local_text
+from queries_orchestration.cli.told_export import progress_text
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.publish import publish
@@ -50,15 +51,10 @@ class Followed:
 class _Look:
     """The work at one moment; ``waits_for`` is None once it is done."""
 
-    rows: int
-    size: int
+    progress: str
     waits_for: str | None
     may_start: bool
     is_idle: bool
-
-    @property
-    def progress(self) -> str:
-        return rows_and_size(self.rows, self.size)
 
 
 def publish_now(backends: Backends, work: Followed) -> None:
@@ -162,16 +158,15 @@ def _look(backends: Backends, work: Followed) -> _Look:
             connection, silence=backends.settings.heartbeat_silence, key=work.key
         )
         export = exports.get(connection, work.workspace_id, work.export_id)
-    (rows, size) = (export.rows_done, export.bytes_done) if export else (0, 0)
+    progress = progress_text(export) if export else ""
     if not unfinished:
-        return _Look(rows=rows, size=size, waits_for=None, may_start=False, is_idle=False)
+        return _Look(progress=progress, waits_for=None, may_start=False, is_idle=False)
     waiting = unfinished[0]
     why = waiting.why if waiting.until or waiting.is_running else "a worker"
     until = f", until {local_text(waiting.until)}" if waiting.until else ""
     is_silent = waiting.until is None or waiting.until <= at
     return _Look(
-        rows=rows,
-        size=size,
+        progress=progress,
         waits_for=why + until,
         may_start=waiting.until is None,
         is_idle=is_silent or not waiting.is_running,

@@ -6,7 +6,9 @@ from typing import Any
 
 from queries_orchestration.cli.output import local_text, rows_and_size
 from queries_orchestration.exports.export_file import ExportFile
+from queries_orchestration.exports.verify import Proof
 from queries_orchestration.model.time_zones import zone
+from queries_orchestration.store.exports import Export
 
 
 def export_json(workspace: str, file: ExportFile) -> dict[str, Any]:
@@ -33,6 +35,11 @@ def export_json(workspace: str, file: ExportFile) -> dict[str, Any]:
         "sha256": export.sha256,
         "replaced_characters": export.replaced_characters,
         "cut_cells": export.cut_cells,
+        "columns": export.columns,
+        "snapshot_at": export.snapshot_at,
+        "started_at": export.started_at,
+        "duration_seconds": export.duration_seconds,
+        "rows_per_second": export.rows_per_second,
         "file_name": file.file_name,
         "created_at": export.created_at,
         "completed_at": export.completed_at,
@@ -53,10 +60,33 @@ def export_pairs(workspace: str, file: ExportFile) -> list[tuple[str, object]]:
         ("reason", reason),
         ("file", file.file_name),
         ("size", size_of(file)),
+        ("columns", ", ".join(column["label"] for column in export.columns or [])),
+        ("took", duration_and_rate(export)),
+        ("read as of", export.snapshot_at and local_text(export.snapshot_at, clocks)),
+        ("SHA-256", export.sha256),
         ("requested", local_text(export.created_at, clocks)),
         ("completed", export.completed_at and local_text(export.completed_at, clocks)),
         ("expires", export.expires_at and local_text(export.expires_at, clocks)),
     ]
+
+
+def progress_text(export: Export) -> str:
+    """Return how far an export is: rows, size and rate."""
+    done = rows_and_size(export.rows_done, export.bytes_done)
+    return ", ".join(filter(None, (done, _rate_text(export))))
+
+
+def duration_and_rate(export: Export) -> str:
+    """Return how long the latest receive has taken for it so far, or took, and its rate."""
+    if export.duration_seconds is None:
+        return ""
+    took = f"{export.duration_seconds:,.1f} s"
+    return ", ".join(filter(None, (took, _rate_text(export))))
+
+
+def _rate_text(export: Export) -> str:
+    rate = export.rows_per_second
+    return f"{rate:,.0f} rows/s" if rate else ""
 
 
 def size_of(file: ExportFile) -> str:
@@ -66,3 +96,25 @@ def size_of(file: ExportFile) -> str:
         export.rows_done if export.rows is None else export.rows,
         export.bytes_done if export.size is None else export.size,
     )
+
+
+def proof_json(workspace: str, proof: Proof) -> dict[str, Any]:
+    """Return the JSON that tells what storage holds of a file, and whether that is all of it."""
+    return {
+        "export": proof.file.export.id,
+        "workspace": workspace,
+        "complete": proof.difference is None,
+        "size": proof.size,
+        "sha256": proof.sha256,
+        "rows": proof.rows,
+        "columns": proof.columns,
+    }
+
+
+def proof_text(proof: Proof) -> str:
+    """Return what was proven of a complete file, for people."""
+    facts = [size_of(proof.file), f"SHA-256 {proof.sha256}"]
+    if proof.columns is not None:
+        count = len(proof.columns)
+        facts.insert(1, f"{count} column{'s' * (count != 1)}")
+    return ", ".join(facts)

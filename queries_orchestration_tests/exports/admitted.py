@@ -31,6 +31,7 @@ def admit_as(
     file_format: FileFormat = "csv",
     values: dict[str, Any] | None = None,
     time_zone: str | None = None,
+    client_key: str | None = None,
 ) -> str:
     """Admit an interactive export; returns its id."""
     return admit_export(
@@ -41,6 +42,7 @@ def admit_as(
         file_format=file_format,
         given_values=values or {},
         time_zone=time_zone,
+        client_key=client_key,
     )
 
 
