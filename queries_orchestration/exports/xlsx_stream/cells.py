@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from queries_orchestration.exports.xlsx_stream import styles
+from queries_orchestration.exports.xlsx_stream import moment_cells, number_cells, styles
 from queries_orchestration.exports.xlsx_stream.cell_text import CellTexts
-from queries_orchestration.exports.xlsx_stream.typed_cells import (
-    InstantCell,
-    boolean_cell,
-    date_cell,
-    decimal_cell,
-    float_cell,
-    integer_cell,
-    time_cell,
-    timestamp_cell,
-)
 from queries_orchestration.model.columns import Column, ValueType
-
-TypedCell = Callable[[str], str | None]
-Texts = Sequence[str | None]
-"""What one column holds; None is NULL."""
 
 Cells = Sequence[str | None]
 """Cells from the end of their address on; None where there is none."""
+
+Texts = Sequence[str | None]
+"""What one column holds; None is NULL."""
 
 _DATES_KEPT = 4_096
 
@@ -44,16 +34,7 @@ class PageCells:
             f"{column.label} ({zone.key})" if column.type == "timestamptz" else column.label
             for column in columns
         ]
-        typed_cells: dict[ValueType, TypedCell] = {
-            "integer": integer_cell,
-            "decimal": decimal_cell,
-            "float": float_cell,
-            "boolean": boolean_cell,
-            "date": lru_cache(_DATES_KEPT)(date_cell),
-            "timestamp": timestamp_cell,
-            "timestamptz": InstantCell(zone),
-            "time": time_cell,
-        }
+        typed_cells = _typed_cells(zone)
         self._typed_cells = [typed_cells.get(column.type) for column in columns]
 
     def header(self) -> list[str]:
@@ -63,27 +44,72 @@ class PageCells:
     def columns(self, texts: Sequence[Texts]) -> list[Cells]:
         """Return the cells of some rows' texts, both column by column."""
         return [
-            self._column(typed_cell, column)
-            for typed_cell, column in zip(self._typed_cells, texts, strict=True)
+            self._column(typed_cells, column)
+            for typed_cells, column in zip(self._typed_cells, texts, strict=True)
         ]
 
-    def _column(self, typed_cell: TypedCell | None, column: Texts) -> Cells:
-        if typed_cell is None:
-            cells: list[str | None] = [None] * len(column)
+    def _column(self, typed_cells: TypedCells | None, column: Texts) -> Cells:
+        texts = [text for text in column if text is not None]
+        if typed_cells is None:
+            cells: Cells = self.texts(texts)
         else:
-            cells = [None if text is None else typed_cell(text) for text in column]
-            if None not in cells:
-                return cells
-        text_cells = iter(
-            self.texts(
-                [
-                    text
-                    for text, cell in zip(column, cells, strict=True)
-                    if cell is None and text is not None
-                ]
-            )
-        )
-        return [
-            next(text_cells) if cell is None and text is not None else cell
-            for text, cell in zip(column, cells, strict=True)
-        ]
+            cells = typed_cells(texts)
+            if None in cells:
+                cells = self._with_texts(cells, texts)
+        if len(texts) == len(column):
+            return cells
+        following = iter(cells)
+        return [None if text is None else next(following) for text in column]
+
+    def _with_texts(self, cells: Cells, texts: Sequence[str]) -> Cells:
+        """Make text cells where a text has no cell of its column's type."""
+        left = [text for text, cell in zip(texts, cells, strict=True) if cell is None]
+        following = iter(self.texts(left))
+        return [next(following) if cell is None else cell for cell in cells]
+
+
+class TypedCells:
+    """Makes the cells of texts of one type, None where a text has none.
+
+    Args:
+        cell: makes the cell of any text.
+        plain: a form that texts usually have; where all of them do, ``plain_cells`` makes their
+            cells, and need not look at their form again.
+    """
+
+    def __init__(
+        self,
+        cell: Callable[[str], str | None],
+        plain: str | None = None,
+        plain_cells: Callable[[Sequence[str]], Cells] | None = None,
+    ) -> None:
+        self._cell = cell
+        self._plain_cells = plain_cells
+        self._all_plain = re.compile(f"(?>{plain}\n)*+", re.MULTILINE).fullmatch
+
+    def __call__(self, texts: Sequence[str]) -> Cells:
+        if self._plain_cells is not None:
+            lines = "\n".join(texts) + "\n"
+            if self._all_plain(lines) and lines.count("\n") == len(texts):
+                return self._plain_cells(texts)
+        return [self._cell(text) for text in texts]
+
+
+def _typed_cells(zone: ZoneInfo) -> dict[ValueType, TypedCells]:
+    """Return what makes the cells of each type but those that are always text."""
+    numbers, moments = number_cells, moment_cells
+    plain_numbers = numbers.plain_number_cells
+    return {
+        "integer": TypedCells(numbers.integer_cell, numbers.PLAIN_INTEGER, plain_numbers),
+        "decimal": TypedCells(numbers.decimal_cell, numbers.PLAIN_DECIMAL, plain_numbers),
+        "float": TypedCells(numbers.float_cell, numbers.PLAIN_FLOAT, plain_numbers),
+        "boolean": TypedCells(numbers.boolean_cell),
+        "date": TypedCells(lru_cache(_DATES_KEPT)(moments.date_cell)),
+        "timestamp": TypedCells(
+            moments.timestamp_cell, moments.TIMESTAMP_FORM, moments.timestamp_cells
+        ),
+        "timestamptz": TypedCells(
+            moments.InstantCell(zone), moments.INSTANT_FORM, moments.instant_cells
+        ),
+        "time": TypedCells(moments.time_cell),
+    }

@@ -15,6 +15,7 @@ from openpyxl.cell import Cell as BookCell
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.exports.xlsx_book import new_book
 from queries_orchestration.exports.xlsx_cells import Cells, CellText
+from queries_orchestration.exports.xlsx_stream.cells import PageCells
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration_tests.exports.read_back import Cell, read_sheet
 from queries_orchestration_tests.exports.typed_rows import VALUES
@@ -292,3 +293,14 @@ def test_the_cell_of_a_text_is_the_cell_of_its_value(
     texts = [None if value is None else form(value) for value in values]
     found = read_sheet(streamed(columns, [texts])[0])[1]
     assert [_exact(cell) for cell in found] == [_of_book(cells.of(value)) for value in values]
+
+
+_ODD = st.sampled_from(["", "\n", "1\n2", "x", "NaN", "infinity", "9999-12-31T23:30:00+00:00", "<"])
+
+
+@given(st.sampled_from(sorted(_ANY)), st.data())
+def test_a_cell_does_not_depend_on_the_other_rows(kind: ValueType, data: st.DataObject) -> None:
+    texts = data.draw(st.lists(st.none() | _ANY[kind].map(TextForm(ZONE)) | _ODD, max_size=5))
+    cells = PageCells([Column("a", kind)], ZONE)
+    alone = [cells.columns([[text]])[0][0] for text in texts]
+    assert list(cells.columns([texts])[0]) == alone

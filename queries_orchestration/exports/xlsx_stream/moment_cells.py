@@ -1,0 +1,118 @@
+"""Dates and times as Excel has them, counts of days, made of their texts.
+
+Each function returns a cell from the end of its address on; None where the text is not of the
+type's form or Excel's days would lose something of it, which then is a text cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from queries_orchestration.exports.text_form import TextForm
+from queries_orchestration.exports.xlsx_stream import styles
+
+_DAY_ZERO = date(1899, 12, 30)
+_ZERO = datetime.combine(_DAY_ZERO, time())
+_FIRST_DAY = 61  # 1 March 1900: Excel believes in a 29 February 1900 and knows no earlier century
+_LAST_DAY = "9999-12-31"
+_COARSE_FROM = 2**16  # days, in 2079: below it a double tells every microsecond
+_DAY = timedelta(days=1)
+_MICROSECOND = timedelta(microseconds=1)
+
+_DAY_FORM = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME_FORM = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
+TIMESTAMP_FORM: Final = f"{_DAY_FORM}T{_TIME_FORM}"
+INSTANT_FORM: Final = f"(?!{_LAST_DAY}){TIMESTAMP_FORM}[+-][0-9]{{2}}:[0-9]{{2}}"
+"""Of an instant that every zone has, with an offset of whole minutes."""
+
+_DATE = re.compile(_DAY_FORM).fullmatch
+_TIME = re.compile(_TIME_FORM).fullmatch
+_TIMESTAMP = re.compile(TIMESTAMP_FORM).fullmatch
+_TIMESTAMPTZ = re.compile(f"({TIMESTAMP_FORM})[+-][0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}})?").fullmatch
+
+
+def date_cell(text: str) -> str | None:
+    if not _DATE(text):
+        return None
+    try:
+        days = (date.fromisoformat(text) - _DAY_ZERO).days
+    except ValueError:  # such as 2027-02-30
+        return None
+    return f'" s="{styles.DATE}" t="n"><v>{days}</v></c>' if days >= _FIRST_DAY else None
+
+
+def timestamp_cell(text: str) -> str | None:
+    return _moment_cell(text) if _TIMESTAMP(text) else None
+
+
+def timestamp_cells(texts: Sequence[str]) -> list[str | None]:
+    """Return the cells of texts of TIMESTAMP_FORM."""
+    return [_moment_cell(text) for text in texts]
+
+
+def instant_cells(texts: Sequence[str]) -> list[str | None]:
+    """Return the cells of texts of INSTANT_FORM."""
+    return [_moment_cell(text[:-6]) for text in texts]
+
+
+class InstantCell:
+    """The cell of an instant that is given as the wall time of ``zone``, with its offset."""
+
+    def __init__(self, zone: ZoneInfo) -> None:
+        self._zone = zone
+        self._form = TextForm(zone)
+
+    def __call__(self, text: str) -> str | None:
+        found = _TIMESTAMPTZ(text)
+        if not found or (text.startswith(_LAST_DAY) and not self._is_in_zone(text)):
+            return None
+        return _moment_cell(found[1])
+
+    def _is_in_zone(self, text: str) -> bool:
+        """Whether the zone has such a time: at the calendar's end, instants keep their own."""
+        try:
+            return self._form.local(datetime.fromisoformat(text)).tzinfo is self._zone
+        except ValueError:
+            return False
+
+
+def time_cell(text: str) -> str | None:
+    if not _TIME(text):
+        return None
+    try:
+        value = time.fromisoformat(text)
+    except ValueError:  # such as 24:00:00
+        return None
+    since = timedelta(
+        hours=value.hour,
+        minutes=value.minute,
+        seconds=value.second,
+        microseconds=value.microsecond,
+    )
+    style = styles.TIME_MILLISECONDS if value.microsecond else styles.TIME
+    return f'" s="{style}" t="n"><v>{since / _DAY!r}</v></c>'
+
+
+def _moment_cell(text: str) -> str | None:
+    try:
+        since = datetime.fromisoformat(text) - _ZERO
+    except ValueError:  # such as 2027-02-30T00:00:00
+        return None
+    days = since / _DAY
+    if days < _FIRST_DAY:
+        return None
+    if not since.microseconds:
+        return f'" s="{styles.MOMENT}" t="n"><v>{days!r}</v></c>'
+    if days >= _COARSE_FROM and not _holds(days, since):
+        return None
+    return f'" s="{styles.MOMENT_MILLISECONDS}" t="n"><v>{days!r}</v></c>'
+
+
+def _holds(days: float, since: timedelta) -> bool:
+    """Whether Excel's count of days still tells the microsecond."""
+    return round(Decimal(days) * (_DAY // _MICROSECOND)) == since // _MICROSECOND
