@@ -1,4 +1,4 @@
-"""The limits of a workspace: a file that exceeds one fails for good, says so, and leaves nothing."""
+"""The limits of a workspace: a file that exceeds one fails for good, and leaves nothing."""
 
 from __future__ import annotations
 
@@ -288,10 +288,14 @@ def test_what_runs_is_interrupted_at_the_limit_and_told_why() -> None:
     patience = limited(Receiving(), watch, export_seconds=30)
     watch.sleep(29.95)
 
-    with pytest.raises(LimitExceeded), patience.interrupting(interrupted.set):
-        assert interrupted.wait(10)
-        watch.sleep(0.05)
-        raise SourceUnavailable("interrupted")
+    def run() -> None:
+        with patience.interrupting(interrupted.set):
+            assert interrupted.wait(10)
+            watch.sleep(0.05)
+            raise SourceUnavailable("interrupted")
+
+    with pytest.raises(LimitExceeded):
+        run()
 
 
 def test_what_ends_before_the_limit_is_not_interrupted_and_tells_its_own_error() -> None:
