@@ -99,7 +99,7 @@ def are_current(file: Path) -> bool:
         return False
     with closing(sqlite3.connect(file)) as database:
         found = database.execute("SELECT sql FROM sqlite_master WHERE name = 'flights'").fetchone()
-    return found is not None and found[0] == TABLE.strip()
+    return found is not None and found[0].strip() == TABLE.strip()
 
 
 def _data_folder() -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import csv
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta
 from email import policy
 from email.parser import BytesParser
@@ -15,6 +17,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from examples.demo_checks import check
+from examples.flights_data import TABLE, are_current
 from queries_orchestration_tests.scenarios.demo_run import Demo, run_demo
 
 NEW_YORK = ZoneInfo("America/New_York")
@@ -263,6 +266,19 @@ def test_it_notices_what_was_asked_for_and_did_not_come(
     (run if part == "run_now" else summary["export"]).update(change)
     unmet = [name for name, met in check(summary, demo.source).items() if not met]
     assert [name[: len(noticed)] for name in unmet] == [noticed]
+
+
+def test_make_dev_keeps_the_source_unless_its_columns_are_others(
+    demo: Demo, tmp_path: Path
+) -> None:
+    other = tmp_path / "flights.db"
+    assert are_current(demo.source)
+    assert not are_current(other)
+
+    with closing(sqlite3.connect(other)) as database:
+        database.execute(TABLE.replace("status TEXT NOT NULL,", ""))
+
+    assert not are_current(other)
 
 
 def test_a_folder_that_no_demo_made_is_left_alone(tmp_path: Path) -> None:
