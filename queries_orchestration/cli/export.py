@@ -26,6 +26,7 @@ from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.look_up import look_up
 from queries_orchestration.exports.open_source import lane_of
 from queries_orchestration.model.clock import system_clock
+from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.formats import FORMATS
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
@@ -122,6 +123,8 @@ def export(
     told = export_json(place.name, file)
     if out is None:
         print_json(told) if as_json else click.echo(export_id)
+    elif file.export.state == "expired":
+        raise Refused(f"{file.expired().message} Ask with another --key.", code="file_expired")
     elif file.export.state != "ready":
         end_failed(told, as_json=as_json)
     else:

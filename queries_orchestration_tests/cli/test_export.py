@@ -280,6 +280,49 @@ def test_where_nobody_works_it_says_so_and_waits_no_longer_than_told(
     assert (machine.status, json.loads(machine.out)["code"]) == (1, "still_waiting")
 
 
+def test_asked_again_with_the_same_key_it_is_the_same_file(
+    house: House, call: Call, tmp_path: Path
+) -> None:
+    keyed = (*ASKED, "--key", "click-1")
+    with at_work(house, "export"):
+        first = call(house.environment, *keyed, "--out", tmp_path / "1.csv", "--json").json()
+    again = call(house.environment, *keyed, "--out", tmp_path / "2.csv", "--json").json()
+
+    assert again["export"] == first["export"]
+    assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "2.csv").read_bytes()
+    other = call(house.environment, *keyed, "--time-zone", "UTC", "--no-wait")
+    assert (other.status, other.err.split(":")[0]) == (2, "client_key_reused")
+    bad = call(house.environment, *ASKED, "--key", "tab\t", "--no-wait")
+    assert (bad.status, bad.err.split(":")[0]) == (2, "usage")
+    with house.backends.database.transaction() as connection:
+        connection.execute(sa.text("UPDATE exports SET state = 'expired'"))
+    late = call(house.environment, *keyed, "--out", tmp_path / "3.csv")
+    assert (late.status, late.err.splitlines()[-1]) == (
+        2,
+        "file_expired: The file has expired: export the query again. Ask with another --key.",
+    )
+
+
+def test_one_more_than_a_person_may_have_is_refused_with_when_to_ask_again(
+    small_house: House, call: Call
+) -> None:
+    environment = {**small_house.environment, "QUERIES_EXPORTS_PER_PERSON": "2"}
+    for _ in range(2):
+        assert call(environment, *ASKED, "--no-wait").status == 0
+
+    refused = call(environment, *ASKED, "--no-wait", "--json")
+    text = call(environment, *ASKED, "--no-wait")
+
+    assert (refused.status, text.status) == (2, 2)
+    told = refused.refusal()
+    assert (told["code"], told["retry_after"]) == ("too_many_exports", 10)
+    assert text.err == (
+        "too_many_exports: You have 2 exports that are not finished, the most that a person may"
+        " have. Ask again in 10 seconds, or cancel one: `queries exports list` names them.\n"
+    )
+    assert len(_exports(small_house)) == 2
+
+
 def test_an_interrupt_leaves_the_export_running_and_says_how_to_go_on(
     small_house: House, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ NOT_FOUND = {
     "show": "not_found: There is no such export, or it is not yours.\n",
     "cancel": "not_found: There is no such export.\n",
     "download": "not_found: There is no such export, or it is not yours to download.\n",
+    "verify": "not_found: There is no such export, or it is not yours.\n",
 }
 
 
@@ -77,10 +79,78 @@ def test_show_tells_what_became_of_one(house: House, call: Call) -> None:
         "sha256": export.sha256,
         "expires_at": export.expires_at.isoformat(),
     }
+    assert (waiting["columns"], waiting["rows_per_second"]) == (None, None)
+    assert [column["label"] for column in ready["columns"]] == ["Order", "Region", "amount"]
+    assert ready["rows_per_second"] == 2_500 / ready["duration_seconds"]
+    assert ready["created_at"] <= ready["started_at"] <= ready["snapshot_at"]
+    assert ready["snapshot_at"] <= ready["completed_at"]
     text = call(house.environment, *words).out
-    assert f"export     {export_id}\n" in text
-    assert "query      acme/all-orders, version 1\n" in text
-    assert "size       2,500 rows, " in text
+    assert f"export      {export_id}\n" in text
+    assert "query       acme/all-orders, version 1\n" in text
+    assert "size        2,500 rows, " in text
+    assert "columns     Order, Region, amount\n" in text
+    assert f"SHA-256     {ready['sha256']}\n" in text
+    assert re.search(r"\ntook        [\d.]+ s, [\d,]+ rows/s\n", text)
+
+
+def test_show_tells_how_far_a_running_one_is_and_how_fast(small_house: House, call: Call) -> None:
+    export_id = _queued(small_house, "ada")
+    change_export(
+        small_house,
+        export_id,
+        state="running",
+        rows_done=30_000,
+        bytes_done=1_500_000,
+        duration_seconds=2.0,
+    )
+    words = ("exports", "show", export_id, "--as", "ada")
+
+    told = call(small_house.environment, *words, "--json").json()
+    text = call(small_house.environment, *words).out
+
+    assert (told["rows_done"], told["bytes_done"], told["rows_per_second"]) == (
+        30_000,
+        1_500_000,
+        15_000,
+    )
+    assert "size       30,000 rows, 1.5 MB\n" in text
+    assert "took       2.0 s, 15,000 rows/s\n" in text
+
+
+def test_verify_proves_a_file_or_names_the_first_difference(house: House, call: Call) -> None:
+    export_id = _queued(house, "ada")
+    words = ("exports", "verify", export_id, "--as", "ada")
+    early = call(house.environment, *words)
+    assert (early.status, early.err.split(":")[0]) == (2, "not_ready")
+    assert on_real_clock(house).work("export") == ["ready"]
+    export = export_of(house, export_id)
+
+    told = call(house.environment, *words, "--json").json()
+    text = call(house.environment, *words)
+    change_export(house, export_id, rows=2_499)
+    differs = call(house.environment, *words)
+    machine = call(house.environment, *words, "--json")
+
+    assert told == {
+        "export": export_id,
+        "workspace": "acme",
+        "complete": True,
+        "size": export.size,
+        "sha256": export.sha256,
+        "rows": 2_500,
+        "columns": ["Order", "Region", "amount"],
+    }
+    assert text.status == 0
+    assert text.out.startswith("complete: 2,500 rows, ")
+    assert text.out.endswith(f", 3 columns, SHA-256 {export.sha256}\n")
+    assert (differs.status, differs.out) == (1, "")
+    assert differs.err == "file_differs: The file has 2500 rows, 2499 were recorded.\n"
+    refused = machine.refusal()
+    assert (machine.status, refused["code"], refused["complete"]) == (1, "file_differs", False)
+    assert (refused["rows"], refused["message"]) == (
+        2_500,
+        "The file has 2500 rows, 2499 were recorded.",
+    )
 
 
 def test_anothers_an_unknown_and_another_workspaces_look_the_same(
@@ -115,6 +185,7 @@ def test_an_unknown_person_is_told_so_by_every_verb(
         ("list",),
         ("show", export_id),
         ("cancel", export_id),
+        ("verify", export_id),
         ("download", export_id, "--out", str(tmp_path / "x")),
     ):
         refused = call(small_house.environment, "exports", *words, "--as", "zoe")

@@ -17,7 +17,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import CheckConstraint, Connection, ForeignKeyConstraint, UniqueConstraint
 
 from queries_orchestration.model.errors import StoreUnavailable
-from queries_orchestration.store import migrate
+from queries_orchestration.store import exports, migrate, workspaces
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.migrate import is_current, upgrade
 from queries_orchestration.store.tables import metadata
@@ -114,6 +114,33 @@ def test_the_way_back_leaves_nothing_and_can_be_gone_again(fresh: Database) -> N
     assert not is_current(fresh.url)
     upgrade(fresh.url)
     assert is_current(fresh.url)
+
+
+def test_files_of_before_their_record_are_still_there(fresh: Database) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+    with fresh.transaction() as connection:
+        fill(connection, "acme")
+        connection.execute(
+            sa.text(
+                "UPDATE exports SET state = 'ready', size = 1, rows = 2, sha256 = 'x',"
+                " completed_at = created_at, expires_at = created_at"
+            )
+        )
+    with fresh.transaction() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0002")
+
+    upgrade(fresh.url)
+
+    with fresh.read() as connection:
+        export = exports.get(connection, "acme", "acme-export")
+        workspace = workspaces.get(connection, "acme")
+    assert export is not None
+    assert (export.state, export.rows) == ("ready", 2)
+    assert (export.columns, export.snapshot_at, export.duration_seconds) == (None, None, None)
+    assert workspace is not None
+    assert (workspace.export_bytes, workspace.statement_seconds) == (None, None)
 
 
 def test_two_processes_that_upgrade_at_once_take_turns(database_url: str) -> None:
