@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -156,11 +156,15 @@ class Unplugged(Database):
         self._nowhere = Database(NOWHERE)
         self.is_away = False
 
-    def transaction(self) -> AbstractContextManager[Connection]:
-        return (self._nowhere.transaction if self.is_away else super().transaction)()
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        with (self._nowhere.transaction if self.is_away else super().transaction)() as opened:
+            yield opened
 
-    def read(self) -> AbstractContextManager[Connection]:
-        return (self._nowhere.read if self.is_away else super().read)()
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        with (self._nowhere.read if self.is_away else super().read)() as opened:
+            yield opened
 
 
 def test_a_store_that_is_away_for_a_moment_lets_the_receive_come_again(house: House) -> None:

@@ -271,7 +271,12 @@ def test_rows_of_all_sheets_are_counted_also_those_of_null_alone(
 ) -> None:
     monkeypatch.setattr("queries_orchestration.exports.file_reader.CHUNK_BYTES", chunk)
     file_format: FileFormat = "xlsx"
-    page = [["<row r='1'>", None], [None, None], ["<row>", "=row"], [None, None]]
+    page: list[list[object]] = [
+        ["<row r='1'>", None],
+        [None, None],
+        ["<row>", "=row"],
+        [None, None],
+    ]
     content = read_back.written(file_format, [Column("A", "text"), Column("B", "text")], page)
     reader = XlsxReader(io.BytesIO())
 
