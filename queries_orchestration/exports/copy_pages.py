@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from types import TracebackType
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Select
 
 from queries_orchestration.exports.column_texts import ColumnTexts
+from queries_orchestration.exports.last_lines import fields_of, split_last
 from queries_orchestration.exports.paging import PAGE_ROWS, is_paged_by_key
 from queries_orchestration.exports.raw_pages import (
     fetch_raw,
@@ -26,6 +28,9 @@ from queries_orchestration.model.compile import CompiledQuery
 
 TakeLines: TypeAlias = Callable[[bytes, int], None]
 """Takes whole CSV lines, in UTF-8, and how many rows they are."""
+
+_SAME_IN_BOTH: Final = frozenset({"integer", "uuid", "date"})
+"""Types whose text in a file is the very text that the database casts them to."""
 
 _CHUNK: Final = 1 << 16
 
@@ -58,40 +63,104 @@ def copy_pages(
     shown = texts.selected(is_guarded=is_guarded)
     copying = _Copying(connection, query, delimiter)
     if not by_key:
-        gathered = _Lines(take, page_rows)
-        copying.copy(
-            driver_statement(_without_keys(shown, shown.statement), copying.dialect), gathered
-        )
-        gathered.end()
+        lines = _Lines(take, page_rows)
+        try:
+            copying.copy(
+                driver_statement(_without_keys(shown, shown.statement), copying.dialect), lines
+            )
+        finally:
+            if lines.refusal is not None:
+                # A rollback would first receive all that is left of the result.
+                connection.invalidate()
+                raise lines.refusal
+        lines.end()
         return
+    if (positions := _printed_keys(texts)) is not None:
+        _copy_with_printed_keys(copying, shown, positions, take, page_rows)
+    else:
+        _copy_with_seams(copying, shown, take, page_rows)
+
+
+def _printed_keys(texts: ColumnTexts) -> tuple[int, ...] | None:
+    """Return the columns that print as the cursor's values; None if a key is not among them."""
+    printed = [
+        str(cell) if column.type in _SAME_IN_BOTH else ""
+        for cell, column in zip(texts.query.cells_selected, texts.query.columns, strict=True)
+    ]
+    keys = [str(key.expression) for key in texts.query.keys]
+    if any(key.nullable for key in texts.query.keys) or not set(keys) <= set(printed):
+        return None
+    return tuple(map(printed.index, keys))
+
+
+def _copy_with_printed_keys(
+    copying: _Copying,
+    shown: CompiledQuery,
+    positions: tuple[int, ...],
+    take: TakeLines,
+    page_rows: int,
+) -> None:
+    """Read the key of a page's last row off its line.
+
+    One row more than a page is copied; it must come first on the next page.
+    """
+    pages = PageStatements(
+        shown, copying.dialect, lambda rest: _without_keys(shown, rest).limit(page_rows + 1)
+    )
+    after: Sequence[object] | None = None
+    expected: bytes | None = None
+    while True:
+        copied = io.BytesIO()
+        rows = copying.copy(pages.after(after), copied)
+        lines = copied.getvalue()
+        if expected is not None and not lines.startswith(expected):
+            raise key_not_unique(copying.query)
+        if rows <= page_rows:
+            if rows:
+                take(lines, rows)
+            return
+        lines, expected = split_last(lines)
+        take(lines, page_rows)
+        if after is None:
+            refuse_forbidden_nulls(copying.connection, copying.query)
+        fields = fields_of(split_last(lines)[1], copying.delimiter)
+        after = [fields[position] for position in positions]
+
+
+def _copy_with_seams(
+    copying: _Copying, shown: CompiledQuery, take: TakeLines, page_rows: int
+) -> None:
+    """Fetch the key of each page's last row, and that of the row which comes next."""
+    query = copying.query
     pages = PageStatements(
         shown, copying.dialect, lambda rest: _without_keys(shown, rest).limit(page_rows)
     )
-    # Of each page only the last row's key is fetched, and that of the row which comes next.
     seams = PageStatements(
         query, copying.dialect, lambda rest: _keys_only(query, rest).offset(page_rows - 1).limit(2)
     )
     after: Sequence[object] | None = None
     while True:
-        seam = fetch_raw(connection, query, seams.after(after))
-        lines = io.BytesIO()
-        rows = copying.copy(pages.after(after), lines)
+        seam = fetch_raw(copying.connection, query, seams.after(after))
+        copied = io.BytesIO()
+        rows = copying.copy(pages.after(after), copied)
         if rows:
-            take(lines.getvalue(), rows)
+            take(copied.getvalue(), rows)
         if len(seam) < 2:
             return
         last, first_of_next = seam
         if last == first_of_next or rows != page_rows:
             raise key_not_unique(query)
         if after is None:
-            refuse_forbidden_nulls(connection, query)
+            refuse_forbidden_nulls(copying.connection, query)
         after = last
 
 
 class _Copying:
     def __init__(self, connection: Connection, query: CompiledQuery, delimiter: str) -> None:
         self.dialect = connection.engine.dialect
-        self._connection = connection
+        self.connection = connection
+        self.query = query
+        self.delimiter = delimiter
         self._what = f"The dataset {query.dataset}"
         self._driver: Any = connection.connection.driver_connection
         # The delimiter is one of ours, never a person's text.
@@ -99,7 +168,7 @@ class _Copying:
 
     def copy(self, statement: DriverStatement, into: io.BytesIO | _Lines) -> int:
         """Write the rows of a statement as CSV lines; returns how many there are."""
-        with closing(self._driver.cursor()) as cursor, running(self._connection, self._what):
+        with closing(self._driver.cursor()) as cursor, running(self.connection, self._what):
             select = cursor.mogrify(statement.sql, statement.values).decode()
             cursor.copy_expert(f"COPY ({select}) TO STDOUT ({self._options})", into, _CHUNK)
             rows: int = cursor.rowcount
@@ -107,18 +176,36 @@ class _Copying:
 
 
 class _Lines:
-    """Takes a line at a time, as the server sends them, and gives them on a page at a time."""
+    """Takes a line at a time, as the server sends them, and gives them on a page at a time.
+
+    Attributes:
+        refusal: with what ``take`` ended the copying; the database has no part in it, whatever
+            class of error it is.
+    """
 
     def __init__(self, take: TakeLines, page_rows: int) -> None:
         self._take = take
         self._page_rows = page_rows
         self._lines: list[bytes] = []
+        self.refusal: BaseException | None = None
 
     def write(self, line: bytes) -> int:
         self._lines.append(line)
         if len(self._lines) == self._page_rows:
-            self.end()
+            with self:
+                self.end()
         return len(line)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.refusal = error
 
     def end(self) -> None:
         """Give on what is left."""

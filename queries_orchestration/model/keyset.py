@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, UnaryExpression, and_, false, or_
+from sqlalchemy import ColumnElement, UnaryExpression, and_, false, or_, tuple_
 
 from queries_orchestration.model.dialects import Expression, bound
 
@@ -32,6 +32,10 @@ class Key:
 def after(keys: Sequence[Key], cursor: Sequence[object]) -> ColumnElement[bool]:
     """Return the condition of the rows that come after the row with these cursor values."""
     key, cursor_value = keys[0], cursor[0]
+    if len(keys) > 1 and None not in cursor and _are_one_way(keys):
+        # The same, but an index finds the first of these rows however many tie in the first key.
+        rows, edges = tuple_(*(key.expression for key in keys)), tuple_(*map(bound, cursor))
+        return rows < edges if key.descending else rows > edges
     rest = after(keys[1:], cursor[1:]) if len(keys) > 1 else None
     if cursor_value is None:
         return and_(key.expression.is_(None), rest) if rest is not None else false()
@@ -46,3 +50,7 @@ def after(keys: Sequence[Key], cursor: Sequence[object]) -> ColumnElement[bool]:
         reached = key.expression <= edge if key.descending else key.expression >= edge
         return and_(reached, beyond)
     return beyond
+
+
+def _are_one_way(keys: Sequence[Key]) -> bool:
+    return len({key.descending for key in keys}) == 1 and not any(key.nullable for key in keys)
