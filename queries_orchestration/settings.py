@@ -55,7 +55,8 @@ class Settings:
     )
     storage_url: str = _setting(
         "QUERIES_STORAGE_URL",
-        "Where files go: `file:///folder`; empty: `files` in `QUERIES_HOME`",
+        "Where files go: `file:///folder` or `s3://bucket/prefix` (see storage.md);"
+        " empty: `files` in `QUERIES_HOME`",
         "",
     )
     communications_url: str = _setting(
@@ -170,6 +171,11 @@ class Settings:
         "QUERIES_PART_BYTES",
         "Size of an upload part in bytes, at least 5 MiB",
         8 * 1024 * 1024,
+    )
+    upload_age: float = _setting(
+        "QUERIES_UPLOAD_AGE",
+        "Seconds after which an upload that no export records is aborted by the sweep",
+        86_400.0,
     )
 
     @property

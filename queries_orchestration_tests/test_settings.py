@@ -83,6 +83,7 @@ def test_without_any_variable_everything_lies_in_the_home_below_the_current_fold
         exports_per_workspace=50,
         dispatch_budget=40,
         part_bytes=8_388_608,
+        upload_age=86_400,
     )
     assert settings.link_keys_file == home / "link-keys"
 
@@ -120,6 +121,7 @@ def test_every_variable_reaches_its_setting(tmp_path: Path) -> None:
         "exports_per_workspace": 1_000_000,
         "dispatch_budget": float(LONGEST_SECONDS),
         "part_bytes": 5 * 1024 * 1024,
+        "upload_age": 3_600.5,
     }
     environment = {
         item.metadata["variable"]: f" {_as_typed(given_values[item.name])} "

@@ -1,25 +1,26 @@
-"""Open a download link of ours in this process, as the public site does for who holds it."""
+"""Open a download link in this process, as whoever holds it would in a browser."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from queries_orchestration.exports.download_link import DownloadLink
-from queries_orchestration.model.errors import Refused
-from queries_orchestration.storage.interface import Storage
-from queries_orchestration.storage.local import LocalStorage, RedeemedFile
+from queries_orchestration.storage.interface import RedeemedFile, Storage
+from queries_orchestration.storage.local import LocalStorage
+from queries_orchestration.storage.presigned import fetch
 
 
 def open_link(storage: Storage, link: DownloadLink, *, now: datetime) -> RedeemedFile:
-    """Check the link at ``now`` (aware) and open its file, to be closed by the caller.
+    """Open the file of a link, to be closed by the caller.
+
+    Args:
+        now: aware; decides where the link is served by us. A store that serves its links itself
+            goes by its own clock.
 
     Raises:
         LinkRefused: it has ended, or the file is gone.
-        Refused: the storage serves its links itself (``link_of_storage``).
-        StorageUnavailable: the file cannot be read now.
+        StorageUnavailable: the file cannot be read now; reading it can raise this, too.
     """
-    if not isinstance(storage, LocalStorage):
-        raise Refused(
-            "The storage serves its links itself: open the link there.", code="link_of_storage"
-        )
-    return storage.redeem(link.url.rpartition("/")[2], now=now)
+    if isinstance(storage, LocalStorage):
+        return storage.redeem(link.url.rpartition("/")[2], now=now)
+    return fetch(link.url, file_name=link.file_name)

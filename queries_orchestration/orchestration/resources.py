@@ -16,6 +16,8 @@ from queries_orchestration.receives.heartbeat import Heartbeat, heartbeat_of
 from queries_orchestration.settings import Settings, load_settings
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import Storage
+from queries_orchestration.storage.s3_client import RETRIES, S3Client
+from queries_orchestration.storage.s3_url import S3Place
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.database import Database
 
@@ -28,8 +30,20 @@ class StorageResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def open(self, settings: Settings, link_keys: LinkKeys) -> Storage:
         """Open the storage; ``link_keys`` sign the links to its files."""
         return open_storage(
-            self.url or settings.storage_url, public_url=settings.public_url, link_keys=link_keys
+            self.url or settings.storage_url,
+            public_url=settings.public_url,
+            link_keys=link_keys,
+            connect_s3=_connect_s3,
         )
+
+
+def _connect_s3(place: S3Place) -> S3Client:
+    """Build a client with Dagster's own resource, imported here because it loads boto3."""
+    from dagster_aws.s3 import S3Resource
+
+    return S3Resource(
+        endpoint_url=place.endpoint, region_name=place.region, max_attempts=RETRIES
+    ).get_client()
 
 
 class CommunicationsResource(dg.ConfigurableResource):  # type: ignore[type-arg]

@@ -17,10 +17,15 @@ _PREFIX = re.compile(r"[a-z0-9/._-]*")
 
 
 class OpenUpload(NamedTuple):
-    """An upload that was begun, and neither completed nor aborted."""
+    """An upload that was begun, and neither completed nor aborted.
+
+    ``begun_at`` is aware UTC, by the storage's clock; a folder gives when the upload last grew.
+    None: the storage does not tell.
+    """
 
     key: str
     upload_id: str
+    begun_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +37,35 @@ class PartReceipt:
     tag: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedeemedFile:
+    """What a link gives: the open file, to be closed by whoever redeemed it; ``size`` in bytes."""
+
+    stream: BinaryIO
+    file_name: str
+    content_type: str
+    size: int
+
+
 class Storage(Protocol):
     """Files under opaque keys of ours, never of people's words: see :func:`check_key`.
 
     Every call may raise ``StorageUnavailable``, which is transient and says what to do.
     """
 
+    @property
+    def parts_at_once(self) -> int:
+        """How many parts of one upload may be stored at once; one: in the order of the file."""
+        ...
+
     def begin_upload(self, key: str, content_type: str) -> str:
         """Begin an upload and return its id; nothing is visible under ``key`` yet."""
         ...
 
-    def upload_part(self, key: str, upload_id: str, number: int, data: bytes) -> PartReceipt:
-        """Store part ``number``, counted from 1; one after the other.
+    def upload_part(
+        self, key: str, upload_id: str, number: int, data: bytes | bytearray
+    ) -> PartReceipt:
+        """Store part ``number``, counted from 1; from several threads if ``parts_at_once`` allows.
 
         Raises:
             UploadGone: the upload was aborted or completed.
@@ -79,7 +101,7 @@ class Storage(Protocol):
         ...
 
     def open_uploads(self, prefix: str) -> list[OpenUpload]:
-        """Return the open uploads whose key starts with ``prefix``, sorted."""
+        """Return the open uploads whose key starts with ``prefix``, sorted by key and id."""
         ...
 
     def link(self, key: str, *, file_name: str, content_type: str, expires_at: datetime) -> str:
@@ -98,13 +120,18 @@ class Storage(Protocol):
         ...
 
 
+def is_key(text: str) -> bool:
+    """Whether ``text`` is a key: a-z 0-9 . _ - in segments that ``/`` parts and no dot starts."""
+    return _KEY.fullmatch(text) is not None and ".." not in text and len(text) <= KEY_LENGTH
+
+
 def check_key(key: str) -> str:
-    """Return ``key`` if it is one: a-z 0-9 . _ - in segments that ``/`` parts and no dot starts.
+    """Return ``key`` if it is one, see :func:`is_key`.
 
     Raises:
         Refused: it is not, or is longer than 200 characters.
     """
-    if not _KEY.fullmatch(key) or ".." in key or len(key) > KEY_LENGTH:
+    if not is_key(key):
         raise Refused(
             f"{key[:KEY_LENGTH]!r} is not a storage key: up to {KEY_LENGTH} of a-z 0-9 . _ - and /",
             code="invalid_key",

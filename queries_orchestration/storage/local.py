@@ -12,8 +12,7 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -31,6 +30,7 @@ from queries_orchestration.model.storage_links import StorageLink
 from queries_orchestration.storage.interface import (
     OpenUpload,
     PartReceipt,
+    RedeemedFile,
     check_key,
     check_prefix,
 )
@@ -51,16 +51,6 @@ _WHAT_TO_DO = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedeemedFile:
-    """What a link gives: the open file, to be closed by whoever redeemed it; ``size`` in bytes."""
-
-    stream: BinaryIO
-    file_name: str
-    content_type: str
-    size: int
-
-
 class LocalStorage:
     """The storage of one machine, or of several that share the folder.
 
@@ -69,6 +59,9 @@ class LocalStorage:
         public_url: root of the site that serves the links, which :meth:`redeem` opens.
         link_keys: sign the links.
     """
+
+    parts_at_once = 1
+    """Parts are appended, so they come in the order of the file."""
 
     def __init__(self, root: Path, *, public_url: str, link_keys: LinkKeys) -> None:
         self._root = root
@@ -84,7 +77,9 @@ class LocalStorage:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         return upload_id
 
-    def upload_part(self, key: str, upload_id: str, number: int, data: bytes) -> PartReceipt:
+    def upload_part(
+        self, key: str, upload_id: str, number: int, data: bytes | bytearray
+    ) -> PartReceipt:
         with _as_ours(f"writing part {number} of {key}"), self._opened(key, upload_id) as file:
             start = os.fstat(file).st_size
             try:
@@ -132,17 +127,17 @@ class LocalStorage:
 
     def open_uploads(self, prefix: str) -> list[OpenUpload]:
         check_prefix(prefix)
+        found = []
         with _as_ours("listing the open uploads"):
             try:
                 names = os.listdir(self._uploads)
             except FileNotFoundError:
                 return []
-        found = []
-        for name in names:
-            if match := _UPLOAD_FILE.fullmatch(name):
-                upload_id, key = match[1], match[2].replace("+", "/")
-                if key.startswith(prefix):
-                    found.append(OpenUpload(key, upload_id))
+            for name in names:
+                if match := _UPLOAD_FILE.fullmatch(name):
+                    upload_id, key = match[1], match[2].replace("+", "/")
+                    if key.startswith(prefix) and (grew_at := self._grew_at(name)) is not None:
+                        found.append(OpenUpload(key, upload_id, grew_at))
         return sorted(found)
 
     def link(self, key: str, *, file_name: str, content_type: str, expires_at: datetime) -> str:
@@ -186,6 +181,12 @@ class LocalStorage:
             raise Refused(f"upload id of {key}: not one of ours", code="invalid_key")
         return self._uploads / f"{upload_id}+{check_key(key).replace('/', '+')}"
 
+    def _grew_at(self, name: str) -> datetime | None:
+        try:
+            return datetime.fromtimestamp((self._uploads / name).stat().st_mtime, UTC)
+        except FileNotFoundError:  # completed or aborted meanwhile
+            return None
+
     @contextmanager
     def _opened(self, key: str, upload_id: str) -> Iterator[int]:
         try:
@@ -222,7 +223,7 @@ def _check_parts(key: str, parts: Sequence[PartReceipt], size: int) -> None:
         )
 
 
-def _write_all(file: int, data: bytes) -> None:
+def _write_all(file: int, data: bytes | bytearray) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(file, rest) :]

@@ -1,9 +1,10 @@
-"""The sink that files are written into: it cuts the stream into parts and uploads them."""
+"""The sink that files are written into: a part is uploaded while the next one is made."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 PART_BYTES = 8 * 1024 * 1024
 """S3 wants 5 MiB of every part but the last."""
 
-PARTS_OF_ONE_SIZE = 1_000
-"""After so many parts their size doubles: S3's 10,000 parts then hold more than it takes."""
+PARTS_OF_ONE_SIZE = 900
+"""After so many parts their size doubles: 10,000, as many as S3 takes, hold more than 5 TiB."""
+
+LARGEST_PART_BYTES = 5 * 1024**3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +39,13 @@ class MultipartWriter(io.RawIOBase):
     Closing it, losing it or leaving the ``with`` block never publishes anything; leaving the block
     without having completed aborts the upload.
 
+    A part that fails ends the file: the next call raises what it was.
+
     Args:
         storage: where the file goes.
         key: its key.
         upload_id: from ``storage.begin_upload``; record it before the first byte is written.
-        part_bytes: size of a part. About twice as much is held in memory.
+        part_bytes: size of a part. Held in memory are those being uploaded, and one more.
         parts_of_one_size: parts after which ``part_bytes`` doubles.
     """
 
@@ -58,8 +63,11 @@ class MultipartWriter(io.RawIOBase):
         self._upload_id = upload_id
         self._part_bytes = part_bytes
         self._parts_of_one_size = parts_of_one_size
-        self._buffer = bytearray()
-        self._parts: list[PartReceipt] = []
+        self._part = bytearray()
+        self._parts_begun = 0
+        self._in_flight: list[Future[PartReceipt]] = []
+        self._receipts: list[PartReceipt] = []
+        self._threads = ThreadPoolExecutor(storage.parts_at_once, thread_name_prefix="upload-part")
         self._sha256 = hashlib.sha256()
         self._ended = False
         self.bytes_written = 0
@@ -68,21 +76,23 @@ class MultipartWriter(io.RawIOBase):
         return True
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Take all of ``data``; may upload parts.
+        """Take all of ``data``; waits while as many parts are in flight as there may be.
 
         Raises:
-            StorageUnavailable, UploadGone: from the storage.
+            StorageUnavailable, UploadGone: from the storage, also of a part begun before.
             ValueError: the writer was closed, completed or aborted.
         """
         self._check_open()
+        self._collect()
         with memoryview(data).cast("B") as taken:
-            self._buffer += taken
-            self._sha256.update(taken)
-            size = taken.nbytes
+            size, start = taken.nbytes, 0
+            while start < size:
+                end = start + self._next_part_bytes() - len(self._part)
+                self._part += taken[start:end]
+                start = end
+                if end <= size:
+                    self._begin_part()
         self.bytes_written += size
-        while len(self._buffer) >= (part_bytes := self._next_part_bytes()):
-            self._upload_part(bytes(self._buffer[:part_bytes]))
-            del self._buffer[:part_bytes]
         return size
 
     def complete(self) -> StoredFile:
@@ -94,9 +104,12 @@ class MultipartWriter(io.RawIOBase):
             ValueError: the writer was completed or aborted before.
         """
         self._check_open(closed_is_fine=True)
-        if self._buffer or not self._parts:
-            self._upload_part(bytes(self._buffer))
-        self._storage.complete_upload(self._key, self._upload_id, self._parts)
+        self._collect()
+        if self._part or not self._parts_begun:
+            self._begin_part()
+        self._collect(leave=0)
+        self._receipts.sort(key=lambda receipt: receipt.number)
+        self._storage.complete_upload(self._key, self._upload_id, self._receipts)
         self._end()
         size = self._storage.size(self._key)
         if size != self.bytes_written:
@@ -107,7 +120,10 @@ class MultipartWriter(io.RawIOBase):
         return StoredFile(key=self._key, bytes=size, sha256=self._sha256.hexdigest())
 
     def abort(self) -> None:
-        """Give up the file; nothing of it stays in storage. May be called again."""
+        """Give up the file; nothing of it stays in storage. May be called again.
+
+        Waits for the parts in flight, which would else arrive after the upload was aborted.
+        """
         self._end()
         self._storage.abort_upload(self._key, self._upload_id)
 
@@ -131,11 +147,32 @@ class MultipartWriter(io.RawIOBase):
             error.add_note(f"the upload stays open: {abort_error.message}")
 
     def _next_part_bytes(self) -> int:
-        return self._part_bytes << (len(self._parts) // self._parts_of_one_size)
+        doublings = self._parts_begun // self._parts_of_one_size
+        return min(self._part_bytes << doublings, LARGEST_PART_BYTES)
 
-    def _upload_part(self, data: bytes) -> None:
-        number = len(self._parts) + 1
-        self._parts.append(self._storage.upload_part(self._key, self._upload_id, number, data))
+    def _begin_part(self) -> None:
+        part, self._part = self._part, bytearray()
+        self._sha256.update(part)  # a large piece, during which other threads run
+        self._collect(leave=self._storage.parts_at_once - 1)
+        self._parts_begun += 1
+        self._in_flight.append(
+            self._threads.submit(
+                self._storage.upload_part, self._key, self._upload_id, self._parts_begun, part
+            )
+        )
+
+    def _collect(self, *, leave: int | None = None) -> None:
+        """Take the receipts that are there; with ``leave``, wait until so few are in flight.
+
+        A part that failed stays, and is raised again each time.
+        """
+        while True:
+            for future in [one for one in self._in_flight if one.done()]:
+                self._receipts.append(future.result())
+                self._in_flight.remove(future)
+            if leave is None or len(self._in_flight) <= leave:
+                return
+            wait(self._in_flight, return_when=FIRST_COMPLETED)
 
     def _check_open(self, *, closed_is_fine: bool = False) -> None:
         if self._ended or (self.closed and not closed_is_fine):
@@ -143,5 +180,6 @@ class MultipartWriter(io.RawIOBase):
 
     def _end(self) -> None:
         self._ended = True
-        self._buffer.clear()
+        self._part = bytearray()
+        self._threads.shutdown(cancel_futures=True)
         self.close()

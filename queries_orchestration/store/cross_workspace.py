@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -18,6 +19,7 @@ from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.tables import claims, exports, occurrences, receives, schedules
 
 _OFFERING: Final = 0x6F666672  # "offr": one number of our own in the database
+_IDS_A_STATEMENT: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +192,17 @@ def left_behind(connection: Connection, *, limit: int) -> list[Export]:
         .order_by(exports.c.created_at, exports.c.id)
         .limit(limit),
     )
+
+
+def recorded_uploads(connection: Connection, upload_ids: Sequence[str]) -> set[str]:
+    """Return those of ``upload_ids`` that an export records as its upload."""
+    found: set[str] = set()
+    for start in range(0, len(upload_ids), _IDS_A_STATEMENT):
+        some = upload_ids[start : start + _IDS_A_STATEMENT]
+        found.update(
+            connection.scalars(select(exports.c.upload_id).where(exports.c.upload_id.in_(some)))
+        )
+    return found
 
 
 def workspace_of(connection: Connection, key: str) -> str | None:

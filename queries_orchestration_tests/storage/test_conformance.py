@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
+from threading import Barrier
 
 import pytest
 
 from queries_orchestration.model.errors import LinkRefused, NotFound, Refused, UploadGone
-from queries_orchestration.model.file_names import CONTENT_TYPES
-from queries_orchestration.storage.interface import OpenUpload, PartReceipt, Storage
+from queries_orchestration.model.file_names import CONTENT_TYPES, file_name
+from queries_orchestration.storage.interface import PartReceipt, Storage
 from queries_orchestration_tests.storage.conftest import Fetch, Fetched
 
 KEY = "0b2f/exports/9c1e.csv"
@@ -39,6 +41,11 @@ def content(storage: Storage, key: str = KEY) -> bytes:
         return file.read()
 
 
+def opened(storage: Storage, prefix: str = "") -> list[tuple[str, str]]:
+    """The open uploads: key and id."""
+    return [upload[:2] for upload in storage.open_uploads(prefix)]
+
+
 def link_to(storage: Storage, *, key: str = KEY, file_name: str = NAME, minutes: float = 5) -> str:
     return storage.link(
         key,
@@ -66,7 +73,7 @@ def test_nothing_is_visible_before_completion(storage: Storage) -> None:
     assert storage.size(KEY) is None
     with pytest.raises(NotFound, match=KEY):
         storage.open(KEY)
-    assert storage.open_uploads("") == [OpenUpload(KEY, upload_id)]
+    assert opened(storage) == [(KEY, upload_id)]
 
 
 def test_a_receipt_tells_number_and_size(storage: Storage) -> None:
@@ -116,7 +123,7 @@ def test_two_uploads_to_one_key_do_not_mix_and_the_later_completion_stays(
     first, first_parts = begin(storage, PART)
     second, second_parts = begin(storage, b"second")
     assert first != second
-    assert storage.open_uploads("") == sorted([OpenUpload(KEY, first), OpenUpload(KEY, second)])
+    assert opened(storage) == sorted([(KEY, first), (KEY, second)])
     first_parts.append(storage.upload_part(KEY, first, 2, b"first"))
     storage.complete_upload(KEY, second, second_parts)
     assert content(storage) == b"second"
@@ -133,14 +140,6 @@ def test_the_new_receive_aborts_the_old_upload_and_the_late_worker_changes_nothi
     with pytest.raises(UploadGone):
         storage.complete_upload(KEY, late, late_parts)
     assert content(storage) == b"new"
-
-
-def test_an_upload_belongs_to_its_key(storage: Storage) -> None:
-    upload_id, receipts = begin(storage, b"x")
-    with pytest.raises(UploadGone):
-        storage.complete_upload("another", upload_id, receipts)
-    assert storage.size("another") is None
-    assert storage.open_uploads("") == [OpenUpload(KEY, upload_id)]
 
 
 def test_a_file_is_replaced_whole(storage: Storage) -> None:
@@ -225,6 +224,50 @@ def test_a_link_gives_the_file_under_its_name_and_type(
     assert fetch(link_to(storage, file_name=name), NOW) == Fetched(
         b"a,b\n", name, "text/csv; charset=utf-8"
     )
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("A+B plan", "A+B plan"),
+        ("50% off", "50% off"),
+        ("caf\u00e9", "caf\u00e9"),
+        ("cafe\u0301", "caf\u00e9"),
+        ("trailing ", "trailing"),
+        ("a/../b", "a-..-b"),
+        ("n" * 1_100, "n" * 185),
+    ],
+)
+def test_a_file_of_any_title_lies_under_ids_and_is_downloaded_under_its_name(
+    storage: Storage, fetch: Fetch, title: str, name: str
+) -> None:
+    put(storage, b"a,b\n")
+    file = file_name(title, day=date(2027, 1, 4), file_format="csv")
+    assert fetch(link_to(storage, file_name=file), NOW).file_name == f"{name} 2027-01-04.csv"
+
+
+def test_two_receives_that_race_leave_the_whole_file_of_one(storage: Storage) -> None:
+    files = [[letter * len(PART), letter * len(PART), letter] for letter in (b"a", b"b")]
+    start = Barrier(2)
+
+    def receive(parts: list[bytes]) -> None:
+        upload_id, receipts = begin(storage, *parts)
+        start.wait(10)
+        storage.complete_upload(KEY, upload_id, receipts)
+
+    with ThreadPoolExecutor() as receives:
+        list(receives.map(receive, files))
+    assert content(storage) in [b"".join(parts) for parts in files]
+    assert storage.open_uploads("") == []
+
+
+def test_an_open_upload_tells_when_it_was_begun(storage: Storage) -> None:
+    before = datetime.now(UTC) - timedelta(seconds=2)
+    begin(storage, b"x")
+    (upload,) = storage.open_uploads("")
+    assert upload.begun_at is not None
+    assert upload.begun_at.tzinfo is UTC
+    assert before < upload.begun_at < datetime.now(UTC) + timedelta(seconds=2)
 
 
 def test_a_link_opens_as_often_as_it_is_opened_in_its_time(storage: Storage, fetch: Fetch) -> None:

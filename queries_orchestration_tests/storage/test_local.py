@@ -22,7 +22,7 @@ from queries_orchestration.model.errors import (
 )
 from queries_orchestration.model.link_keys import LinkKeys
 from queries_orchestration.storage import open_storage
-from queries_orchestration.storage.interface import OpenUpload, PartReceipt
+from queries_orchestration.storage.interface import PartReceipt
 from queries_orchestration.storage.local import LocalStorage
 from queries_orchestration_tests.storage.files import LINK_KEYS, PUBLIC_URL, open_files
 
@@ -102,7 +102,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert worker.returncode == -signal.SIGKILL
     upload_id = worker.stdout.strip()
     assert storage.size(KEY) is None
-    assert storage.open_uploads("a/") == [OpenUpload(KEY, upload_id)]
+    assert [upload[:2] for upload in storage.open_uploads("a/")] == [(KEY, upload_id)]
     storage.abort_upload(KEY, upload_id)
     assert storage.open_uploads("") == []
     assert files(root) == []
@@ -183,6 +183,15 @@ def test_an_abort_in_the_middle_of_a_completion_wins(
     assert files(root) == [KEY]
 
 
+def test_an_upload_belongs_to_its_key(storage: LocalStorage) -> None:
+    upload_id = storage.begin_upload(KEY, "text/csv")
+    part = storage.upload_part(KEY, upload_id, 1, b"x")
+    with pytest.raises(UploadGone):
+        storage.complete_upload("another", upload_id, [part])
+    assert storage.size("another") is None
+    assert [upload[:2] for upload in storage.open_uploads("")] == [(KEY, upload_id)]
+
+
 @pytest.mark.parametrize("upload_id", ["", "../../x", "0" * 31, "0" * 33, "G" * 32])
 def test_an_upload_id_that_is_not_ours_is_refused(storage: LocalStorage, upload_id: str) -> None:
     with pytest.raises(Refused, match="not one of ours"):
@@ -194,7 +203,7 @@ def test_strange_files_in_the_uploads_folder_are_no_uploads(
 ) -> None:
     upload_id = storage.begin_upload(KEY, "text/csv")
     (root / ".uploads" / ".nfs0001").write_bytes(b"")
-    assert storage.open_uploads("") == [OpenUpload(KEY, upload_id)]
+    assert [upload[:2] for upload in storage.open_uploads("")] == [(KEY, upload_id)]
 
 
 def test_a_folder_is_no_file(storage: LocalStorage) -> None:

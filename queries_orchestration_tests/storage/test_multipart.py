@@ -5,12 +5,14 @@ import gc
 import gzip
 import hashlib
 import io
+import random
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from python_calamine import CalamineWorkbook
 
 from queries_orchestration.exports.file_writer import FileFormat, FileOptions, open_writer
 from queries_orchestration.model.columns import Column
@@ -20,6 +22,7 @@ from queries_orchestration.storage.multipart import PART_BYTES, MultipartWriter,
 from queries_orchestration_tests.storage.files import Folder
 
 KEY = "a/b.csv"
+MIB = 1024 * 1024
 
 
 def begin(storage: Storage, part_bytes: int = 10) -> MultipartWriter:
@@ -29,6 +32,11 @@ def begin(storage: Storage, part_bytes: int = 10) -> MultipartWriter:
 def content(storage: Storage) -> bytes:
     with storage.open(KEY) as file:
         return file.read()
+
+
+def _write_often(writer: MultipartWriter, data: bytes) -> None:
+    for _ in range(4):
+        writer.write(data)
 
 
 def assert_nothing_is_left(storage: Storage) -> None:
@@ -43,7 +51,9 @@ class Recording(Folder):
         super().__init__(root)
         self.sizes: list[int] = []
 
-    def upload_part(self, key: str, upload_id: str, number: int, data: bytes) -> PartReceipt:
+    def upload_part(
+        self, key: str, upload_id: str, number: int, data: bytes | bytearray
+    ) -> PartReceipt:
         self.sizes.append(len(data))
         return super().upload_part(key, upload_id, number, data)
 
@@ -161,7 +171,7 @@ def test_a_writer_that_is_lost_publishes_nothing_and_its_upload_is_found(storage
     gc.collect()
     assert storage.size(KEY) is None
     (upload,) = storage.open_uploads("")
-    storage.abort_upload(*upload)
+    storage.abort_upload(upload.key, upload.upload_id)
     assert_nothing_is_left(storage)
 
 
@@ -186,14 +196,103 @@ def test_after_another_receive_has_aborted_the_upload_nothing_appears(storage: S
     assert_nothing_is_left(storage)
 
 
-def test_a_late_worker_learns_it_at_its_next_part(storage: Storage) -> None:
+def test_a_late_worker_learns_it_within_its_next_parts(storage: Storage) -> None:
     upload_id = storage.begin_upload(KEY, "text/csv")
     with MultipartWriter(storage, KEY, upload_id, 10) as writer:
-        writer.write(b"x" * 15)
+        writer.write(b"x" * 5)  # nothing is in flight: a store may take what is
         storage.abort_upload(KEY, upload_id)
+        # Two parts may be in flight before one is heard of.
         with pytest.raises(UploadGone):
-            writer.write(b"x" * 15)
+            _write_often(writer, b"x" * 10)
     assert_nothing_is_left(storage)
+
+
+@pytest.mark.parametrize("page_bytes", [4_900_000, 5_000_000, 5 * MIB])
+def test_compressed_pages_of_any_size_make_parts_that_s3_takes(
+    storage: Storage, page_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: dict[int, int] = {}
+    send = storage.upload_part
+
+    def recorded(key: str, upload_id: str, number: int, data: bytes | bytearray) -> PartReceipt:
+        sizes[number] = len(data)
+        return send(key, upload_id, number, data)
+
+    monkeypatch.setattr(storage, "upload_part", recorded)
+    page = random.Random(page_bytes).randbytes(page_bytes)
+    with begin(storage, 5 * MIB) as writer:
+        with gzip.GzipFile(fileobj=writer, mode="wb", compresslevel=0) as packed:
+            for _ in range(3):
+                packed.write(page)
+        writer.complete()
+    *full, last = (sizes[number] for number in sorted(sizes))
+    assert full == [5 * MIB] * ((3 * page_bytes) // (5 * MIB))
+    assert 0 < last < 5 * MIB
+    with storage.open(KEY) as file, gzip.GzipFile(fileobj=file) as read_back:
+        assert read_back.read() == page * 3
+
+
+class Counting(Folder):
+    """Keeps nothing but the sizes of the parts."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.sizes: list[int] = []
+
+    def upload_part(
+        self, key: str, upload_id: str, number: int, data: bytes | bytearray
+    ) -> PartReceipt:
+        self.sizes.append(len(data))
+        return PartReceipt(number=number, size=len(data), tag="")
+
+    def complete_upload(self, key: str, upload_id: str, parts: Sequence[PartReceipt]) -> None:
+        pass
+
+    def size(self, key: str) -> int:
+        return sum(self.sizes)
+
+
+@pytest.mark.parametrize("part_bytes", [5, 8, 11, 64])
+def test_the_largest_file_fits_into_ten_thousand_parts(tmp_path: Path, part_bytes: int) -> None:
+    """S3 takes 10,000 parts and 5 TiB in all; here a byte stands for a MiB."""
+    storage = Counting(tmp_path)
+    with begin(storage, part_bytes) as writer:
+        for _ in range(5 * 1024):
+            writer.write(bytes(1024))
+        writer.complete()
+    assert sum(storage.sizes) == 5 * 1024**2
+    assert len(storage.sizes) <= 10_000
+
+
+def test_no_part_is_larger_than_s3_takes(tmp_path: Path) -> None:
+    with MultipartWriter(
+        Counting(tmp_path), KEY, "0" * 32, 3 * 1024**3, parts_of_one_size=1
+    ) as writer:
+        writer._parts_begun = 1
+        assert writer._next_part_bytes() == 5 * 1024**3
+
+
+@pytest.mark.parametrize("file_format", ["csv", "xlsx"])
+@pytest.mark.parametrize("header", [True, False])
+def test_a_result_without_rows_is_a_valid_file_and_leaves_no_upload(
+    storage: Storage, file_format: FileFormat, header: bool
+) -> None:
+    with begin(storage, 5 * MIB) as sink:
+        if header:
+            options = FileOptions(time_zone="UTC")
+            with open_writer(file_format, sink, [Column("n", "integer")], options) as writer:
+                writer.finish()
+        stored = sink.complete()
+    read_back = content(storage)
+    assert stored.bytes == len(read_back)
+    if not header:
+        assert read_back == b""
+    elif file_format == "csv":
+        assert read_back == b"n\n"
+    else:
+        sheet = CalamineWorkbook.from_filelike(io.BytesIO(read_back)).get_sheet_by_index(0)
+        assert sheet.to_python() == [["n"]]
+    assert storage.open_uploads("") == []
 
 
 class Shortened(Folder):
@@ -267,8 +366,8 @@ def test_a_file_writer_streams_into_it_and_an_error_publishes_nothing(
 ) -> None:
     columns, options = [Column("n", "integer")], FileOptions(time_zone="UTC")
 
-    def pages() -> list[list[tuple[int]]]:
-        return [[(n,) for n in range(page, page + 1000)] for page in (0, 1000, 2000)]
+    def pages() -> list[list[tuple[str]]]:
+        return [[(str(n),) for n in range(page, page + 1000)] for page in (0, 1000, 2000)]
 
     def export() -> StoredFile:
         with (

@@ -1,0 +1,61 @@
+"""The sweep: open uploads that nobody works on any more, left by killed processes, are aborted."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Final
+
+from queries_orchestration.model.errors import StorageUnavailable
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.storage.interface import OpenUpload
+from queries_orchestration.store import cross_workspace
+
+UPLOADS_A_SWEEP: Final = 200
+FAULTS_A_SWEEP: Final = 3
+"""Uploads that storage does not abort, after which a sweep leaves the rest to the next one."""
+
+log = logging.getLogger(__name__)
+
+
+def sweep_uploads(backends: Backends) -> int:
+    """Abort uploads older than ``upload_age`` that no export records as its own.
+
+    A recorded one is aborted by the next receive, or once its export has failed or was cancelled.
+    One whose age the storage does not tell stays. A storage that fails does not stop the caller.
+
+    Returns:
+        How many were aborted, the oldest first, at most a bounded number a sweep.
+    """
+    try:
+        old = _old_uploads(backends)
+    except StorageUnavailable as error:
+        log.warning("uploads_not_swept reason=%s", error.message)
+        return 0
+    with backends.database.read() as connection:
+        recorded = cross_workspace.recorded_uploads(
+            connection, [upload.upload_id for upload in old]
+        )
+    left = [upload for upload in old if upload.upload_id not in recorded]
+    aborted = faults = 0
+    for upload in left[:UPLOADS_A_SWEEP]:
+        try:
+            backends.storage.abort_upload(upload.key, upload.upload_id)
+        except StorageUnavailable as error:
+            log.warning("upload_not_aborted key=%s reason=%s", upload.key, error.message)
+            faults += 1
+            if faults >= FAULTS_A_SWEEP:
+                break
+        else:
+            aborted += 1
+    return aborted
+
+
+def _old_uploads(backends: Backends) -> list[OpenUpload]:
+    until = backends.clock() - timedelta(seconds=backends.settings.upload_age)
+    dated = [
+        (upload.begun_at, upload)
+        for upload in backends.storage.open_uploads("")
+        if upload.begun_at is not None and upload.begun_at < until
+    ]
+    return [upload for _, upload in sorted(dated)]
