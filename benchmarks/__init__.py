@@ -1,0 +1,1 @@
+"""What the product costs, measured beside what others take: `make bench`."""

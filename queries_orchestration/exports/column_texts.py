@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Text, cast, text
@@ -16,12 +18,19 @@ from queries_orchestration.exports.statements import driver_statement
 from queries_orchestration.exports.text_form import TextForm, bytes_text
 from queries_orchestration.model.columns import ValueType
 from queries_orchestration.model.compile import CompiledQuery
-from queries_orchestration.model.database_text import RENDERED, guarded, rendered
-from queries_orchestration.model.dialects import Expression
+from queries_orchestration.model.database_text import RENDERED, WholeHours, guarded, rendered
+from queries_orchestration.model.dialects import Expression, cell as as_selected
 from queries_orchestration.model.values import UnfitValue, value
 
 ToText: TypeAlias = Callable[[Any], str | None]
 
+_DAYS_FROM: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAYS_UNTIL: Final = datetime(2100, 1, 1, tzinfo=UTC)
+_LAST_DAY_OF_OTHER_OFFSETS: Final = """
+SELECT max(day) FROM generate_series(
+    timestamptz '1970-01-01 00:00:00+00', timestamptz '2100-01-01 00:00:00+00', interval '1 day'
+) day WHERE extract(timezone FROM day)::integer %% 3600 <> 0
+"""
 _INVALID_PARAMETER: Final = "22023"
 _PLAIN_DECIMAL: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 
@@ -31,19 +40,20 @@ class ColumnTexts:
     """The texts of a result's columns.
 
     Args:
-        oids: of each column that the database renders, its type there; None of one that is
-            converted here.
-        converters: what makes the text of a raw cell; None where it is the text already.
+        oids: of each column whose text PostgreSQL makes, its type there; None of any other.
+        converters: what makes the text of a cell as it is selected; None where it is the text.
+        whole_hours: when the database shows instants with offsets of whole hours.
     """
 
     query: CompiledQuery
     oids: tuple[int | None, ...]
     converters: tuple[ToText | None, ...]
+    whole_hours: WholeHours | None = None
 
     @property
     def are_all_rendered(self) -> bool:
         """Whether the database makes the text of every cell."""
-        return None not in self.oids
+        return None not in self.oids and not any(self.converters)
 
     def selected(self, *, is_guarded: bool = False, is_cast: bool = False) -> CompiledQuery:
         """Return the query that selects what prints as the texts.
@@ -55,12 +65,13 @@ class ColumnTexts:
         shape = guarded if is_guarded else rendered
 
         def shaped(cell: Expression, type_: ValueType, oid: int) -> Expression:
-            text_ = shape(cell, type_, oid)
+            text_ = shape(cell, type_, oid, self.whole_hours)
             return cast(text_, Text) if is_cast else text_
 
         return self.query.selecting(
             [
-                cell if oid is None else shaped(cell, column.type, oid)
+                # No value of the driver's own making, such as a list or a timedelta, has a text.
+                as_selected(cell, "text") if oid is None else shaped(cell, column.type, oid)
                 for cell, column, oid in zip(
                     self.query.cells_selected, self.query.columns, self.oids, strict=True
                 )
@@ -77,22 +88,28 @@ def column_texts(connection: Connection, query: CompiledQuery, form: TextForm) -
     Raises:
         SourceBroken, SourceUnavailable, ReceiveTimeout: as ``exports.raw_pages``.
     """
-    oids: list[int | None] = [None] * len(query.columns)
-    if connection.engine.dialect.name == "postgresql" and _prints_unicode(connection, query):
-        shows_zone = _shows(connection, form.zone_name)
-        oids = [
-            oid
-            if oid in RENDERED[column.type] and (shows_zone or column.type != "timestamptz")
-            else None
-            for column, oid in zip(query.columns, _types(connection, query), strict=True)
-        ]
+    types = [column.type for column in query.columns]
+    converters = [to_text(type_, form) for type_ in types]
+    if connection.engine.dialect.name != "postgresql":
+        _let_sqlite_tell_any_text(connection)
+        return ColumnTexts(query, (None,) * len(types), tuple(converters))
+    prints_unicode = _asked(connection, query, "SHOW server_encoding") == "UTF8"
+    shows_zone = _shows(connection, query, form.zone_name)
+    oids = [
+        oid if oid in RENDERED[type_] else None
+        for type_, oid in zip(types, _types(connection, query), strict=True)
+    ]
+    has_instants = any(oid in RENDERED["timestamptz"] for oid in oids)
     return ColumnTexts(
         query,
         tuple(oids),
         tuple(
-            to_text(column.type, form) if oid is None else None
-            for column, oid in zip(query.columns, oids, strict=True)
+            None
+            if oid is not None and prints_unicode and (shows_zone or type_ != "timestamptz")
+            else converter
+            for type_, oid, converter in zip(types, oids, converters, strict=True)
         ),
+        _whole_hours(connection, query) if has_instants else None,
     )
 
 
@@ -128,28 +145,39 @@ def _as_it_is(raw: object, form: TextForm) -> str:
     return form(raw) if isinstance(raw, int | float) else str(raw)
 
 
-def _prints_unicode(connection: Connection, query: CompiledQuery) -> bool:
-    """Tell whether what the database prints is UTF-8; SQL_ASCII prints whatever was put in."""
-    return _asked(connection, query, "SHOW server_encoding") != "SQL_ASCII"
+def _let_sqlite_tell_any_text(connection: Connection) -> None:
+    """Read bytes that are no UTF-8, which SQLite keeps as text, as characters to be replaced."""
+    driver: Any = connection.connection.driver_connection
+    driver.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
 
 
-def _asked(connection: Connection, query: CompiledQuery, sql: str) -> object:
+def _asked(connection: Connection, query: CompiledQuery, sql: str) -> Any:
     with running(connection, f"The dataset {query.dataset}"):
         return connection.exec_driver_sql(sql).scalar_one()
 
 
-def _shows(connection: Connection, zone_name: str) -> bool:
+def _shows(connection: Connection, query: CompiledQuery, zone_name: str) -> bool:
     """Let the database show instants in a zone; False if it does not know it."""
-    try:
-        with connection.begin_nested():
-            connection.execute(
-                text("SELECT set_config('TimeZone', :zone, true)"), {"zone": zone_name}
-            )
-    except DBAPIError as error:
-        if getattr(error.orig, "pgcode", None) != _INVALID_PARAMETER:
-            raise
-        return False
+    with running(connection, f"The dataset {query.dataset}"):
+        try:
+            with connection.begin_nested():
+                connection.execute(
+                    text("SELECT set_config('TimeZone', :zone, true)"), {"zone": zone_name}
+                )
+        except DBAPIError as error:
+            if getattr(error.orig, "pgcode", None) != _INVALID_PARAMETER:
+                raise
+            return False
     return True
+
+
+def _whole_hours(connection: Connection, query: CompiledQuery) -> WholeHours | None:
+    """Ask the database itself, whose rules of time zones may be older or newer than ours."""
+    last = _asked(connection, query, _LAST_DAY_OF_OTHER_OFFSETS)
+    start = _DAYS_FROM if last is None else last + timedelta(days=1)
+    if start >= _DAYS_UNTIL:
+        return None
+    return WholeHours(start=start.isoformat(), end=_DAYS_UNTIL.isoformat())
 
 
 def _types(connection: Connection, query: CompiledQuery) -> list[int]:

@@ -18,7 +18,7 @@ GUARDED = tuple(RUN_BY_SPREADSHEETS)
 BOM = b"\xef\xbb\xbf"
 
 _UNREPRESENTABLE = re.compile("[\x00\ud800-\udfff]")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-Infinity", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-[Ii]nfinity", re.ASCII)
 
 
 class CsvFile(FileWriter):

@@ -7,6 +7,7 @@ What the database renders costs this process nothing. Each expression prints as 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import Double, Text, and_, case, cast, func, literal_column, not_
@@ -37,44 +38,84 @@ RUN_BY_SPREADSHEETS: Final = "=+-@\t\r"
 """Text that starts with one of these is guarded."""
 
 _REAL: Final = 700
-_GUARDED: Final[list[Expression]] = [literal_column(str(ord(character))) for character in RUN_BY_SPREADSHEETS]
-_NUMBER: Final[Expression] = literal_column(r"'^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$'")
+_GUARDED: Final[list[Expression]] = [
+    literal_column(str(ord(character))) for character in RUN_BY_SPREADSHEETS
+]
+_LAST_GUARDED: Final[Expression] = literal_column(str(max(map(ord, RUN_BY_SPREADSHEETS))))
+_NUMBER: Final[Expression] = literal_column(
+    "'^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$'"  # a backslash might be an escape
+)
 _QUOTE: Final[Expression] = literal_column("'\"'")
 _APOSTROPHE: Final[Expression] = literal_column("''''")
-_BEFORE_ALL: Final[Expression] = literal_column("'-infinity'")
-_GUARDED_BEFORE_ALL: Final[Expression] = literal_column("'''-infinity'")
+_BLANK: Final[Expression] = literal_column("' '")
+_T: Final[Expression] = literal_column("'T'")
+_NO_MINUTES: Final[Expression] = literal_column("':00'")
+_FIRST: Final[Expression] = literal_column("'0001-01-01'")
+_BEYOND: Final[Expression] = literal_column("'10000-01-01'")
 
 
-def rendered(cell: Expression, type_: ValueType, oid: int) -> Expression:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeHours:
+    """Between these instants, as PostgreSQL reads them, the session's zone is whole hours off."""
+
+    start: str
+    end: str
+
+
+def rendered(
+    cell: Expression, type_: ValueType, oid: int, whole_hours: WholeHours | None
+) -> Expression:
     """Return what prints as the text of a cell, before quotes and guard.
 
     Args:
         cell: as ``model.dialects.cell`` selects it.
         oid: its type in the database, one of :data:`RENDERED`.
+        whole_hours: when an offset can be completed with ``:00``; None: never.
     """
     if type_ == "boolean":
         return cast(cell, Text)
-    if type_ in ("timestamp", "timestamptz"):
-        # As JSON it is ISO 8601 with a T and a whole offset; to_char would cost much more.
-        return func.btrim(cast(func.to_json(cell), Text), _QUOTE)
+    if type_ == "timestamp":
+        return _with_t(cell, _FIRST, _BEYOND, _printed_with_t(cell))
+    if type_ == "timestamptz" and whole_hours is not None:
+        start, end = (
+            literal_column(f"'{instant}'") for instant in (whole_hours.start, whole_hours.end)
+        )
+        return _with_t(cell, start, end, _printed_with_t(cell).op("||")(_NO_MINUTES))
+    if type_ == "timestamptz":
+        return _as_json(cell)
     if oid == _REAL:
         # Printed by other rules than double precision, which keeps the digits that it is given.
         return cast(cast(cell, Text), Double)
     return cell
 
 
-def guarded(cell: Expression, type_: ValueType, oid: int) -> Expression:
+def guarded(
+    cell: Expression, type_: ValueType, oid: int, whole_hours: WholeHours | None
+) -> Expression:
     """Return what prints as the text of a cell, made inert where a spreadsheet would run it.
 
-    Numbers never are.
+    Numbers never are, nor is ``-infinity``; arguments are those of :func:`rendered`.
     """
-    text = rendered(cell, type_, oid)
-    starts = func.ascii(text).in_(_GUARDED)
-    if type_ == "text":
-        return case((starts, _APOSTROPHE.op("||")(text)), else_=text)
+    text = rendered(cell, type_, oid, whole_hours)
+    # Most text begins with a letter, and is done with the first comparison.
+    runs = and_(func.ascii(text) <= _LAST_GUARDED, func.ascii(text).in_(_GUARDED))
     if type_ == "json":
-        runs = and_(starts, not_(text.op("~")(_NUMBER)))
-        return case((runs, _APOSTROPHE.op("||")(text)), else_=text)
-    if type_ in ("date", "timestamp", "timestamptz"):
-        return case((cell == _BEFORE_ALL, _GUARDED_BEFORE_ALL), else_=cast(text, Text))
-    return text
+        runs = and_(runs, not_(text.op("~")(_NUMBER)))
+    elif type_ != "text":
+        return text
+    return case((runs, _APOSTROPHE.op("||")(text)), else_=text)
+
+
+def _with_t(
+    cell: Expression, start: Expression, end: Expression, quickly: Expression
+) -> Expression:
+    return case((and_(cell >= start, cell < end), quickly), else_=_as_json(cell))
+
+
+def _printed_with_t(cell: Expression) -> Expression:
+    return func.replace(cast(cell, Text), _BLANK, _T)
+
+
+def _as_json(cell: Expression) -> Expression:
+    """ISO 8601 with a T and a whole offset for every moment; costs twice as much."""
+    return func.btrim(cast(func.to_json(cell), Text), _QUOTE)
