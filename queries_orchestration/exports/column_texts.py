@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,8 +12,8 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection, Text, cast, text
 from sqlalchemy.exc import DBAPIError
 
+from queries_orchestration.exports.raw_pages import types_of
 from queries_orchestration.exports.sources import running
-from queries_orchestration.exports.statements import driver_statement
 from queries_orchestration.exports.text_form import TextForm, bytes_text
 from queries_orchestration.model.columns import ValueType
 from queries_orchestration.model.compile import CompiledQuery
@@ -97,7 +96,9 @@ def column_texts(connection: Connection, query: CompiledQuery, form: TextForm) -
     shows_zone = _shows(connection, query, form.zone_name)
     oids = [
         oid if oid in RENDERED[type_] else None
-        for type_, oid in zip(types, _types(connection, query), strict=True)
+        for type_, oid in zip(
+            types, types_of(connection, query, query.first_page(0))[: len(types)], strict=True
+        )
     ]
     has_instants = any(oid in RENDERED["timestamptz"] for oid in oids)
     return ColumnTexts(
@@ -178,12 +179,3 @@ def _whole_hours(connection: Connection, query: CompiledQuery) -> WholeHours | N
     if start >= _DAYS_UNTIL:
         return None
     return WholeHours(start=start.isoformat(), end=_DAYS_UNTIL.isoformat())
-
-
-def _types(connection: Connection, query: CompiledQuery) -> list[int]:
-    """Return the types that the result's cells have in the database."""
-    statement = driver_statement(query.first_page(0), connection.engine.dialect)
-    driver: Any = connection.connection.driver_connection
-    with closing(driver.cursor()) as cursor, running(connection, f"The dataset {query.dataset}"):
-        cursor.execute(statement.sql, statement.values)
-        return [column.type_code for column in cursor.description[: len(query.columns)]]

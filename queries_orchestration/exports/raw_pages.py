@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any, Final, TypeAlias
 
 from psycopg2 import extensions
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Select
 
 from queries_orchestration.exports.paging import PAGE_ROWS, is_paged_by_key
 from queries_orchestration.exports.sources import running
@@ -125,6 +125,19 @@ def fetch_raw(
         cursor.execute(statement.sql, statement.values)
         rows: list[RawRow] = cursor.fetchall()
     return rows
+
+
+def types_of(connection: Connection, query: CompiledQuery, statement: Select[Any]) -> list[int]:
+    """Return the types that the columns of a statement have in PostgreSQL, domains as their base.
+
+    Raises:
+        As :func:`raw_pages`.
+    """
+    made = driver_statement(statement, connection.engine.dialect)
+    driver: Any = connection.connection.driver_connection
+    with closing(driver.cursor()) as cursor, running(connection, f"The dataset {query.dataset}"):
+        cursor.execute(made.sql, made.values)
+        return [column.type_code for column in cursor.description]
 
 
 def refuse_forbidden_nulls(connection: Connection, query: CompiledQuery) -> None:
