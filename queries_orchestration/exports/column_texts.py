@@ -17,8 +17,8 @@ from queries_orchestration.exports.sources import running
 from queries_orchestration.exports.text_form import TextForm, bytes_text
 from queries_orchestration.model.columns import ValueType
 from queries_orchestration.model.compile import CompiledQuery
-from queries_orchestration.model.database_text import RENDERED, WholeHours, guarded, rendered
-from queries_orchestration.model.dialects import Expression, cell as as_selected
+from queries_orchestration.model.database_text import WholeHours, guarded, rendered, renders
+from queries_orchestration.model.dialects import Expression, cell as as_selected, stored
 from queries_orchestration.model.values import UnfitValue, value
 
 ToText: TypeAlias = Callable[[Any], str | None]
@@ -94,13 +94,12 @@ def column_texts(connection: Connection, query: CompiledQuery, form: TextForm) -
         return ColumnTexts(query, (None,) * len(types), tuple(converters))
     prints_unicode = _asked(connection, query, "SHOW server_encoding") == "UTF8"
     shows_zone = _shows(connection, query, form.zone_name)
+    as_stored = query.selecting([stored(cell) for cell in query.cells_selected])
+    stored_types = types_of(connection, query, as_stored.first_page(0))[: len(types)]
     oids = [
-        oid if oid in RENDERED[type_] else None
-        for type_, oid in zip(
-            types, types_of(connection, query, query.first_page(0))[: len(types)], strict=True
-        )
+        oid if renders(type_, oid) else None for type_, oid in zip(types, stored_types, strict=True)
     ]
-    has_instants = any(oid in RENDERED["timestamptz"] for oid in oids)
+    has_instants = "timestamptz" in types
     return ColumnTexts(
         query,
         tuple(oids),

@@ -17,6 +17,7 @@ GUARDED = tuple(RUN_BY_SPREADSHEETS)
 
 BOM = b"\xef\xbb\xbf"
 
+_JSON_BLANKS = " \t\r\n"
 _UNREPRESENTABLE = re.compile("[\x00\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-[Ii]nfinity", re.ASCII)
 
@@ -63,7 +64,7 @@ class CsvFile(FileWriter):
         """Return what makes a field of a column's text; NULL is an empty field without quotes."""
         guard = self._guard
         if column.type != "text" and guard is _guard:
-            guard = _guard_unless_number
+            guard = _guard_json if column.type == "json" else _guard_unless_number
 
         def field(text: str | None) -> str:
             return "" if text is None else self._quoted(guard(text))
@@ -86,5 +87,11 @@ def _guard(text: str) -> str:
 
 
 def _guard_unless_number(text: str) -> str:
-    """Guard text where no text belongs, which SQLite allows; JSON may be a number, too."""
+    """Guard text where no text belongs, which SQLite allows."""
     return text if _NUMBER.fullmatch(text) else _guard(text)
+
+
+def _guard_json(text: str) -> str:
+    """Guard what is no JSON; what is begins, after its blanks, with nothing that runs."""
+    begun = text.strip(_JSON_BLANKS)
+    return text if begun == _guard_unless_number(begun) else "'" + text

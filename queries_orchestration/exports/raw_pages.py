@@ -17,14 +17,14 @@ from queries_orchestration.exports.statements import (
     driver_statement,
 )
 from queries_orchestration.model.compile import CompiledQuery
-from queries_orchestration.model.database_text import RENDERED
+from queries_orchestration.model.database_text import PRINTED
 from queries_orchestration.model.errors import SourceBroken
 
 RawRow: TypeAlias = tuple[Any, ...]
 
 _CURSOR_NAME: Final = "queries_result"
 _TEXTS: Final = extensions.new_type(
-    tuple(sorted({oid for oids in RENDERED.values() for oid in oids})),
+    PRINTED,
     "QUERIES_TEXT",
     extensions.UNICODE,
 )

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Double, Text, and_, case, cast, func, literal_column, not_
+from sqlalchemy import Double, Text, and_, case, cast, func, literal_column
 
 from queries_orchestration.model.columns import ValueType
 from queries_orchestration.model.dialects import Expression
 
-RENDERED: Final[Mapping[ValueType, frozenset[int]]] = {
-    "text": frozenset({25}),
+_RENDERED: Final[Mapping[ValueType, frozenset[int]]] = {
     "integer": frozenset({20, 21, 23}),
     "decimal": frozenset({20, 21, 23, 1700}),
     "float": frozenset({700, 701}),
@@ -26,13 +25,17 @@ RENDERED: Final[Mapping[ValueType, frozenset[int]]] = {
     "timestamptz": frozenset({1184}),
     "time": frozenset({1083}),
     "uuid": frozenset({2950}),
-    "json": frozenset({25}),
+    "json": frozenset({114, 3802}),
     "bytes": frozenset({17}),
 }
-"""By type of the catalog, the types (OIDs) of a selected cell that the database renders.
+"""By type of the catalog, the types (OIDs) of a column that the database renders.
 
-A column may be of another type than the catalog says, such as text where it says numbers.
+A column may be of another type than the catalog says, such as text where it says numbers; but all
+types print as text.
 """
+
+PRINTED: Final = tuple(sorted({25, *(oid for oids in _RENDERED.values() for oid in oids)}))
+"""The types of what :func:`rendered` selects."""
 
 RUN_BY_SPREADSHEETS: Final = "=+-@\t\r"
 """Text that starts with one of these is guarded."""
@@ -42,9 +45,6 @@ _GUARDED: Final[list[Expression]] = [
     literal_column(str(ord(character))) for character in RUN_BY_SPREADSHEETS
 ]
 _LAST_GUARDED: Final[Expression] = literal_column(str(max(map(ord, RUN_BY_SPREADSHEETS))))
-_NUMBER: Final[Expression] = literal_column(
-    "'^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$'"  # a backslash might be an escape
-)
 _QUOTE: Final[Expression] = literal_column("'\"'")
 _APOSTROPHE: Final[Expression] = literal_column("''''")
 _BLANK: Final[Expression] = literal_column("' '")
@@ -62,6 +62,11 @@ class WholeHours:
     end: str
 
 
+def renders(type_: ValueType, oid: int) -> bool:
+    """Tell whether the database renders a column of a type that it stores as ``oid``."""
+    return type_ == "text" or oid in _RENDERED[type_]
+
+
 def rendered(
     cell: Expression, type_: ValueType, oid: int, whole_hours: WholeHours | None
 ) -> Expression:
@@ -69,7 +74,7 @@ def rendered(
 
     Args:
         cell: as ``model.dialects.cell`` selects it.
-        oid: its type in the database, one of :data:`RENDERED`.
+        oid: the type that the database stores.
         whole_hours: when an offset can be completed with ``:00``; None: never.
     """
     if type_ == "boolean":
@@ -94,15 +99,14 @@ def guarded(
 ) -> Expression:
     """Return what prints as the text of a cell, made inert where a spreadsheet would run it.
 
-    Numbers never are, nor is ``-infinity``; arguments are those of :func:`rendered`.
+    Numbers never are, nor is ``-infinity``; and JSON begins with nothing that runs. Arguments are
+    those of :func:`rendered`.
     """
     text = rendered(cell, type_, oid, whole_hours)
+    if type_ != "text":
+        return text
     # Most text begins with a letter, and is done with the first comparison.
     runs = and_(func.ascii(text) <= _LAST_GUARDED, func.ascii(text).in_(_GUARDED))
-    if type_ == "json":
-        runs = and_(runs, not_(text.op("~")(_NUMBER)))
-    elif type_ != "text":
-        return text
     return case((runs, _APOSTROPHE.op("||")(text)), else_=text)
 
 

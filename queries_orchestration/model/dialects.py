@@ -5,12 +5,16 @@ meets. So an enum, a ``real`` or a domain compares as itself, and the text that 
 printed for a cursor comes back as exactly the value that it had: no driver rounds it.
 
 SQLite: values are compared as they are stored. Where one value has many stored forms (decimals,
-moments, UUIDs) a filter asks a function of ours, which :mod:`queries_orchestration.exports.sources`
-registers.
+moments, UUIDs) a filter asks functions of ours, which
+:mod:`queries_orchestration.exports.sources` registers.
+
+A list of values is one bound text, however long it is: an array of PostgreSQL, JSON for SQLite.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Final
@@ -22,15 +26,19 @@ from sqlalchemy import (
     Dialect,
     Double,
     Numeric,
+    Select,
     String,
     Text,
     TypeDecorator,
+    all_,
+    any_,
     bindparam,
     cast,
     collate,
     distinct,
     func,
     literal_column,
+    select,
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import operators
@@ -38,8 +46,10 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from queries_orchestration.model.columns import ValueType
+from queries_orchestration.model.values import one_form
 
 SQLITE_COMPARE: Final = "queries_compare"
+SQLITE_ONE_FORM: Final = "queries_one_form"
 SQLITE_SUM: Final = "queries_sum"
 SQLITE_AVERAGE: Final = "queries_average"
 
@@ -107,6 +117,26 @@ def comparison(field: Expression, type_: ValueType, op: str, value: object) -> E
     return ByDatabase(native, COMPARISONS[op](sign, literal_column("0")))
 
 
+def among(
+    field: Expression, type_: ValueType, values: Sequence[object], *, negated: bool
+) -> Expression:
+    """Whether a field has one of some exact values of its type; ``negated``: none of them.
+
+    NULL is neither, except that every row has none of no values.
+    """
+    array, listed = bound(_array(values)), bound(_json(type_, values))
+    # With a plus it has no affinity of its own, as any bound value, and takes the column's.
+    elements: Select[Any] = select(literal_column("+value")).select_from(
+        func.json_each(listed).table_valued("value")
+    )
+    stored = field
+    if type_ in _MANY_FORMS or type_ == "float":  # JSON may not keep every digit of a float
+        stored = getattr(func, SQLITE_ONE_FORM)(field, literal_column(f"'{type_}'"))
+    if negated:
+        return ByDatabase(field != all_(array), stored.not_in(elements))
+    return ByDatabase(field == any_(array), stored.in_(elements))
+
+
 def contains(field: Expression, part: object) -> Expression:
     """Whether a text has ``part`` in it, letter for letter, in any collation."""
     return ByDatabase(
@@ -145,6 +175,11 @@ def cell(expression: Expression, type_: ValueType) -> Expression:
     return ByDatabase(cast(expression, Text), expression)
 
 
+def stored(selected: Expression) -> Expression:
+    """Return what a selected :func:`cell` is made of: what the database stores, in its own type."""
+    return tuple(selected.clauses)[1] if isinstance(selected, ByDatabase) else selected
+
+
 def aggregate(name: str, field: Expression | None, type_: ValueType | None) -> Expression:
     """Return an aggregate that gives the same value each time, whatever order rows come in.
 
@@ -178,6 +213,20 @@ def aggregate(name: str, field: Expression | None, type_: ValueType | None) -> E
 def _plain_text(field: Expression) -> Expression:
     # Searching inside a text fails in a nondeterministic collation, and an enum is no text.
     return collate(cast(field, Text), "C")
+
+
+def _array(values: Sequence[object]) -> str:
+    """Write an array as PostgreSQL reads it; of which type, the field tells that it meets."""
+    texts = (str(_as_text(value)) for value in values)
+    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
+
+
+def _json(type_: ValueType, values: Sequence[object]) -> str:
+    """Write values as JSON, each in the form in which SQLite has it beside :func:`among`."""
+    if type_ in ("text", "integer", "boolean"):
+        return json.dumps(list(values), ensure_ascii=False)
+    return json.dumps([one_form(value, type_) for value in values])
 
 
 def _as_text(value: object) -> str | None:
