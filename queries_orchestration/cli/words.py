@@ -49,7 +49,11 @@ def _values(
         if not name or not equals:
             raise click.BadParameter(f"{word!r} is not NAME=VALUE.", context, parameter)
         if name in values:
-            raise click.BadParameter(f"{name!r} is set twice.", context, parameter)
+            raise click.BadParameter(
+                f"{name!r} is set twice. A list is one value, in JSON: {name}='[…, …]'.",
+                context,
+                parameter,
+            )
         values[name] = value
     return values
 
@@ -62,7 +66,8 @@ def set_option(command: Command) -> Command:
         multiple=True,
         metavar="NAME=VALUE",
         callback=_values,
-        help="A runtime value of the query or report; repeat it for each.",
+        help="A runtime value of the query or report; repeat it for each."
+        """ A list is JSON: 'NAME=["a", "b"]'.""",
     )(command)
 
 

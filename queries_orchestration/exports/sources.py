@@ -20,7 +20,12 @@ from sqlalchemy import Connection, Engine, Row, Select, create_engine, make_url,
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from queries_orchestration.model.dialects import SQLITE_AVERAGE, SQLITE_COMPARE, SQLITE_SUM
+from queries_orchestration.model.dialects import (
+    SQLITE_AVERAGE,
+    SQLITE_COMPARE,
+    SQLITE_ONE_FORM,
+    SQLITE_SUM,
+)
 from queries_orchestration.model.errors import (
     InvalidSettings,
     LimitExceeded,
@@ -29,7 +34,12 @@ from queries_orchestration.model.errors import (
     SourceBroken,
     SourceUnavailable,
 )
-from queries_orchestration.model.values import ExactAverage, ExactSum, compare_stored
+from queries_orchestration.model.values import (
+    ExactAverage,
+    ExactSum,
+    compare_stored,
+    one_form,
+)
 
 APPLICATION_NAME: Final = "queries"
 CONNECT_SECONDS: Final = 10
@@ -247,6 +257,7 @@ def _begin_sqlite(connection: Connection, watch: _Watch) -> None:
     if not isinstance(driver, sqlite3.Connection):
         raise TypeError("SQLite is read with the driver of the standard library")
     driver.create_function(SQLITE_COMPARE, 3, compare_stored, deterministic=True)
+    driver.create_function(SQLITE_ONE_FORM, 2, one_form, deterministic=True)
     # The stubs know aggregates of integers only.
     driver.create_aggregate(SQLITE_SUM, 1, ExactSum)  # type: ignore[arg-type]
     driver.create_aggregate(SQLITE_AVERAGE, 1, ExactAverage)  # type: ignore[arg-type]

@@ -115,7 +115,8 @@ def compile_query(
         query: the query, read against this dataset.
         dataset: the dataset as it is now.
         actor: as whom the source is opened.
-        values: the exact value of every parameter; a filter whose value is ``None`` is left out.
+        values: the exact value of every parameter, of a list a tuple; a filter whose value is
+            ``None`` is left out.
 
     Raises:
         AccessLost: the actor may not open the dataset.
@@ -253,6 +254,9 @@ def _condition(
         given, named = filter_.constant, f"the filter on {filter_.field}"
     else:
         given, named = _value_of(filter_.parameter, values), f"the parameter {filter_.parameter}"
+    if isinstance(given, tuple):
+        listed = [_fitted(one, field.type, f"an element of {named}") for one in given]
+        return dialects.among(expression, field.type, listed, negated=filter_.op == "not_in")
     fitted = _fitted(given, field.type, named)
     if filter_.op == "contains":
         return dialects.contains(expression, fitted)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from queries_orchestration.model.columns import VALUE_TYPES
 from queries_orchestration.model.fields import COMPARABLE, MEASURED, Field
 from queries_orchestration.model.parts import Part
+from queries_orchestration.model.runtime_values import MOST_ELEMENTS, Parameter
 from queries_orchestration.model.values import UnfitValue, constant
-
-if TYPE_CHECKING:
-    from queries_orchestration.model.runtime_values import Parameter
 
 OPERATORS: Final[dict[str, frozenset[str]]] = {
     "eq": COMPARABLE,
@@ -21,6 +19,8 @@ OPERATORS: Final[dict[str, frozenset[str]]] = {
     "le": MEASURED,
     "gt": MEASURED,
     "ge": MEASURED,
+    "in": COMPARABLE,
+    "not_in": COMPARABLE,
     "is_null": frozenset(VALUE_TYPES),
     "not_null": frozenset(VALUE_TYPES),
     "contains": frozenset({"text"}),
@@ -29,6 +29,7 @@ OPERATORS: Final[dict[str, frozenset[str]]] = {
 """Each operator with the types of field that it fits."""
 
 _VALUELESS: Final = frozenset({"is_null", "not_null"})
+_LISTED: Final = frozenset({"in", "not_in"})
 _FITTING_FIELDS: Final[dict[str, frozenset[str]]] = {
     "text": frozenset({"text", "uuid"}),
     "integer": frozenset({"integer", "decimal", "float"}),
@@ -38,7 +39,10 @@ _FITTING_FIELDS: Final[dict[str, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """A condition; its value is a constant of the field's type, or a parameter's name."""
+    """A condition; its value is a constant of the field's type, or a parameter's name.
+
+    Of ``in`` and ``not_in`` the constant is a tuple of those.
+    """
 
     field: str
     op: str
@@ -67,18 +71,31 @@ def parse_filter(
         raise part.refuse(f"'value' is missing; {op} needs one")
     given = pieces["value"]
     if isinstance(given.value, Mapping):
-        name = _parameter_name(given, field, parameters)
+        name = _parameter_name(given, field, op, parameters)
         return Filter(field=field.name, op=op, parameter=name)
-    if given.value is None:
-        raise given.refuse("nothing equals null; use the operators is_null and not_null")
+    constant_ = _constants(given, field, op) if op in _LISTED else _constant(given, field)
+    return Filter(field=field.name, op=op, constant=constant_)
+
+
+def _constant(part: Part, field: Field) -> object:
+    if part.value is None:
+        raise part.refuse("nothing equals null; use the operators is_null and not_null")
     try:
-        fitted = constant(given.value, field.type)
+        return constant(part.value, field.type)
     except UnfitValue as error:
-        raise given.refuse(f"does not fit the field {field.name}: {error}") from error
-    return Filter(field=field.name, op=op, constant=fitted)
+        raise part.refuse(f"does not fit the field {field.name}: {error}") from error
 
 
-def _parameter_name(part: Part, field: Field, parameters: Mapping[str, Parameter]) -> str:
+def _constants(part: Part, field: Field, op: str) -> tuple[object, ...]:
+    if not isinstance(part.value, list | tuple):
+        raise part.refuse(f"{op} takes a list such as [a, b], or a parameter that is a list")
+    if len(part.value) > MOST_ELEMENTS:
+        raise part.refuse(f"has {len(part.value):,} elements; {MOST_ELEMENTS:,} is the most")
+    elements = part.items() if part.value else []
+    return tuple(dict.fromkeys(_constant(element, field) for element in elements))
+
+
+def _parameter_name(part: Part, field: Field, op: str, parameters: Mapping[str, Parameter]) -> str:
     if not parameters:
         raise part.refuse("must be a constant; there are no parameters here")
     name = part.mapping(required=["parameter"])["parameter"]
@@ -88,4 +105,8 @@ def _parameter_name(part: Part, field: Field, parameters: Mapping[str, Parameter
             f"{parameter.name} is of type {parameter.type} and does not fit"
             f" the field {field.name}, a {field.type}"
         )
+    if parameter.is_list and op not in _LISTED:
+        raise name.refuse(f"{parameter.name} is a list; {op} takes one value, in and not_in a list")
+    if op in _LISTED and not parameter.is_list:
+        raise name.refuse(f"{op} takes a list; give the parameter {parameter.name} `list: true`")
     return parameter.name

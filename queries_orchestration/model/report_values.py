@@ -36,7 +36,8 @@ def parse_section_values(
         offered: the report's own, by name.
 
     Raises:
-        InvalidQuery: a value has the wrong form, or the report's parameter another type.
+        InvalidQuery: a value has the wrong form, or the report's parameter is of another
+            type, or a list where the query's is none.
     """
     if part is None:
         return {}
@@ -92,10 +93,10 @@ def _parse_value(piece: Part, wanted: Parameter, offered: Mapping[str, Parameter
         if not offered:
             raise piece.refuse("the report has no parameters")
         name = piece.mapping(required=["parameter"])["parameter"].choice(offered)
-        if offered[name].type != wanted.type:
+        if offered[name].kind != wanted.kind:
             raise piece.refuse(
-                f"the report's parameter {name!r} is a {offered[name].type}, the query's"
-                f" {wanted.name!r} a {wanted.type}"
+                f"the report's parameter {name!r} is a {offered[name].kind}, the query's"
+                f" {wanted.name!r} a {wanted.kind}"
             )
         return OfReport(name)
     try:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from functools import lru_cache
 from typing import Any, Final
@@ -86,6 +86,27 @@ def compare_stored(raw: object, type_: ValueType, text: str) -> int | None:
     return int(left > right) - int(left < right)
 
 
+def one_form(raw: object, type_: ValueType) -> str | None:
+    """Return the text that all spellings of a value share, and no other value of the type has.
+
+    By it SQLite finds a stored value in a list, whose elements went through here, too.
+
+    Raises:
+        UnfitValue: the stored value is not one of the type.
+    """
+    exact: Any = value(raw, type_)
+    match exact:
+        case Decimal():
+            return str(_EXACT.normalize(exact)) if exact else "0"
+        case float():
+            return (exact + 0.0).hex()  # -0.0 equals 0.0
+        case datetime(tzinfo=tzinfo) if tzinfo is not None:
+            return str((exact - _EPOCH) // timedelta(microseconds=1))
+        case date() | time():
+            return exact.isoformat()
+    return None if exact is None else str(exact)
+
+
 class ExactSum:
     """SQLite's ``sum`` would add decimals as binary fractions; this one keeps every digit."""
 
@@ -113,6 +134,7 @@ class ExactAverage(ExactSum):
         return f"{Context().divide(self.total, Decimal(self.count)):f}" if self.count else None
 
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Rounding would be silent otherwise; no database keeps numbers of more digits than this.
 _EXACT: Final = Context(prec=100_000, traps=[Inexact, InvalidOperation])
 

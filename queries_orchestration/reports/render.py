@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from queries_orchestration.exports.export_file import ExportFile
@@ -17,6 +18,9 @@ from queries_orchestration.reports.pdf.document import write_pdf
 from queries_orchestration.reports.read import Bounds, ReportReader
 from queries_orchestration.reports.workbook.document import write_workbook
 from queries_orchestration.settings import Settings
+
+_MOST_LISTED: Final = 20
+"""How many elements of a list are shown before the sections."""
 
 
 def report_producer(
@@ -76,6 +80,7 @@ def head_of(file: ExportFile, opened: OpenedReport) -> Head:
         for section in opened.sections
     ]
     labels = {parameter.name: parameter.label for parameter in opened.report.parameters}
+    form = TextForm(ZoneInfo(file.export.time_zone))
     return Head(
         title=file.source.title,
         workspace=opened.workspace,
@@ -84,7 +89,9 @@ def head_of(file: ExportFile, opened: OpenedReport) -> Head:
         time_zone=file.export.time_zone,
         version=file.export.version,
         values=tuple(
-            (labels[name], value) for name, value in opened.values.items() if value is not None
+            (labels[name], _listed(value, form) if isinstance(value, tuple) else value)
+            for name, value in opened.values.items()
+            if value is not None
         ),
         headings=tuple((number, title) for number, title in enumerate(titles, 1) if title),
     )
@@ -103,3 +110,10 @@ def bounds_of(file_format: str, settings: Settings) -> Bounds:
         table_shows=settings.report_rows,
         document_shows=settings.report_rows * MOST_SECTIONS,
     )
+
+
+def _listed(values: Sequence[object], form: TextForm) -> str:
+    texts = [form(value) for value in values[:_MOST_LISTED]]
+    if len(values) > len(texts):
+        texts.append(f"and {len(values) - len(texts):,} more")
+    return ", ".join(texts) or "none"

@@ -77,6 +77,14 @@ def test_somebody_who_is_not_active_has_no_access_even_where_everyone_has() -> N
             {**EVERYTHING, "rows": [{"field": "id", "op": "eq", "value": {"parameter": "x"}}]},
             "access[0].rows[0].value: must be a constant",
         ),
+        (
+            {**EVERYTHING, "rows": [{"field": "id", "op": "in", "value": {"parameter": "x"}}]},
+            "access[0].rows[0].value: must be a constant",
+        ),
+        (
+            {**EVERYTHING, "rows": [{"field": "id", "op": "in", "value": [1, None]}]},
+            "access[0].rows[0].value[1]: nothing equals null",
+        ),
     ],
 )
 def test_a_wrong_rule_is_refused_at_its_place(rule: dict[str, Any], message: str) -> None:

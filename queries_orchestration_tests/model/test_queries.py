@@ -81,6 +81,49 @@ def test_a_constant_becomes_the_exact_value_of_its_field() -> None:
         assert parsed("id", **where("day", "eq", day)).filters[0].constant == date(2026, 1, 31)
 
 
+def test_a_list_of_constants_has_exact_values_in_their_order_each_once() -> None:
+    assert parsed("id", **where("cost", "in", [2, "0.10", 0.1, "2.0"])).filters == (
+        Filter(field="cost", op="in", constant=(Decimal(2), Decimal("0.10"))),
+    )
+    assert parsed("id", **where("carrier", "not_in", [])).filters == (
+        Filter(field="carrier", op="not_in", constant=()),
+    )
+    most = list(range(10_000))
+    assert parsed("id", **where("id", "in", most)).filters[0].constant == tuple(most)
+
+
+@pytest.mark.parametrize(("parameter", "field"), [("text", "ref"), ("integer", "load")])
+def test_a_parameter_that_is_a_list_fits_in_and_not_in(parameter: str, field: str) -> None:
+    for op in ("in", "not_in"):
+        query = parsed(
+            "id",
+            parameters=[{"name": "p", "type": parameter, "list": True}],
+            **where(field, op, {"parameter": "p"}),
+        )
+        assert query.filters == (Filter(field=field, op=op, parameter="p"),)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "field", "op", "message"),
+    [
+        ({"list": True}, "carrier", "eq", "p is a list; eq takes one value, in and not_in a list"),
+        ({"list": True}, "carrier", "contains", "p is a list; contains takes one value"),
+        ({"list": False}, "carrier", "in", "in takes a list; give the parameter p `list: true`"),
+        ({"list": True}, "id", "in", "p is of type text and does not fit the field id"),
+    ],
+)
+def test_a_list_and_one_value_are_told_apart(
+    parameter: dict[str, Any], field: str, op: str, message: str
+) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        parsed(
+            "id",
+            parameters=[{"name": "p", "type": "text", **parameter}],
+            **where(field, op, {"parameter": "p"}),
+        )
+    assert caught.value.message.startswith(f"filters[0].value.parameter: {message}")
+
+
 def test_a_sort_names_a_field_that_need_not_be_shown() -> None:
     query = parsed("id", sort=[{"field": "day", "direction": "desc"}, {"field": "cost"}])
     assert query.sort == (
@@ -168,6 +211,22 @@ def test_a_parameter_of_another_type_is_refused(parameter: str, field: str) -> N
         (where("id", "eq", "1"), "filters[0].value: does not fit the field id"),
         (where("id", "eq", True), "filters[0].value: does not fit the field id"),
         (where("id", "eq", [1]), "filters[0].value: does not fit the field id"),
+        (where("id", "in", 1), "filters[0].value: in takes a list such as [a, b], or a parameter"),
+        (where("carrier", "in", "AA,BA"), "filters[0].value: in takes a list"),
+        (where("carrier", "not_in", None), "filters[0].value: not_in takes a list"),
+        (where("id", "in"), "filters[0]: 'value' is missing; in needs one"),
+        (where("id", "in", [1, None]), "filters[0].value[1]: nothing equals null; use the"),
+        (where("id", "in", [1, "2"]), "filters[0].value[1]: does not fit the field id"),
+        (where("id", "in", [[1]]), "filters[0].value[0]: does not fit the field id"),
+        (where("id", "in", [{"parameter": "p"}]), "filters[0].value[0]: does not fit the field"),
+        (where("at", "in", ["2026-01-31 00:00"]), "filters[0].value[0]: does not fit the field at"),
+        (where("extra", "in", []), "filters[0].op: in does not fit"),
+        (where("blob", "not_in", []), "filters[0].op: not_in does not fit"),
+        (where("id", "in", {"parameter": "p"}), "filters[0].value: must be a constant"),
+        (
+            where("id", "in", list(range(70_000))),
+            "filters[0].value: has 70,000 elements; 10,000 is the most",
+        ),
         (where("day", "eq", "soon"), "filters[0].value: does not fit the field day"),
         (where("at", "eq", "2026-01-31 00:00"), "filters[0].value: does not fit the field at"),
         (where("id", "eq", {"parameter": "p"}), "filters[0].value: must be a constant"),

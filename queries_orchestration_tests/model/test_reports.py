@@ -32,6 +32,7 @@ TYPES = {"day": "date", "carrier": "text", "delay": "decimal", "load": "float", 
 FLIGHTS = a_dataset({"id": "integer", **TYPES})
 SINCE = {"name": "since", "type": "date"}
 UNTIL = {"name": "until", "type": "date", "required": False}
+CARRIERS = {"name": "carriers", "type": "text", "list": True}
 QUERIES = {
     name: parse_query(
         {
@@ -44,6 +45,7 @@ QUERIES = {
     for name, fields, parameters in (
         ("flights", TYPES, []),
         ("period", TYPES, [SINCE, UNTIL]),
+        ("of", TYPES, [CARRIERS]),
         ("twice", ["delay", "delay", "day"], []),
     )
 }
@@ -275,6 +277,60 @@ def test_a_relative_value_is_kept_as_it_is_written() -> None:
     assert only.values == {"since": {"start_of": "month", "shift": -1}}
 
 
+OF = {"show": "table", "title": "Of some", "query": "of"}
+SOME = {"name": "some", "type": "text", "list": True, "default": ["AA", "BA"]}
+DAYS = {"name": "days", "type": "date", "list": True}
+
+
+def test_a_list_of_the_report_takes_its_place_in_the_query_the_empty_one_too() -> None:
+    report = parsed(OF | {"values": {"carriers": {"parameter": "some"}}}, parameters=[SOME])
+    (only,) = report.sections
+    assert isinstance(only, QuerySection)
+    moment = datetime(2027, 3, 10, tzinfo=UTC)
+    cases: list[tuple[dict[str, object], tuple[str, ...]]] = [
+        ({}, ("AA", "BA")),
+        ({"some": '["LH"]'}, ("LH",)),
+        ({"some": []}, ()),
+    ]
+    for asked, expected in cases:
+        of_report = resolve_values(report.parameters, asked, moment=moment, time_zone="UTC")
+        values = given_values(only.values, of_report)
+        assert values == {"carriers": expected}
+        query = QUERIES["of"]
+        exact = resolve_values(query.parameters, values, moment=moment, time_zone="UTC")
+        assert exact == {"carriers": expected}
+
+
+def test_a_section_may_give_a_list_itself() -> None:
+    (only,) = parsed(OF | {"values": {"carriers": ["AA", "O'Neil"]}}).sections
+    assert isinstance(only, QuerySection)
+    assert only.values == {"carriers": ["AA", "O'Neil"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            {"parameter": "word"},
+            "the report's parameter 'word' is a text, the query's 'carriers' a list of text",
+        ),
+        ({"parameter": "days"}, "the report's parameter 'days' is a list of date, the query's"),
+        ("AA", "Parameter 'carriers': give a list"),
+        (["AA", None], "Parameter 'carriers': element 2 is null, and nothing equals null"),
+        (["AA", {"parameter": "word"}], "Parameter 'carriers': element 2: give a text"),
+        (["x"] * 10_001, "Parameter 'carriers': the list has 10,001 elements"),
+    ],
+)
+def test_a_list_that_does_not_fit_the_query_names_its_place(value: Any, message: str) -> None:
+    section = OF | {"values": {"carriers": value}}
+    refused = refusal_of(section, parameters=[WORD, SOME, DAYS])
+    assert refused.startswith(f"sections[0].values.carriers: {message}")
+    one = PERIOD | {"values": {"since": {"parameter": "days"}}}
+    assert refusal_of(one, parameters=[DAYS]).endswith(
+        "'days' is a list of date, the query's 'since' a date"
+    )
+
+
 def test_a_title_may_hold_whatever_one_line_can() -> None:
     family = "\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{NO-BREAK SPACE}soft\N{SOFT HYPHEN}ly"
     assert parsed({"text": "a", "title": family}).sections[0].title == family
@@ -291,7 +347,7 @@ WORDS = st.sampled_from(
     [
         *("table", "bar", "number", "comparison", "flights", "period", "day", "delay", "day1"),
         *("sections", "parameters", "text", "title", "show", "query", "values", "since", "name"),
-        *("columns", "totals", "x", "y", "by", "previous", "decimals", "parameter", "type"),
+        *("columns", "totals", "x", "y", "by", "previous", "decimals", "parameter", "type", "list"),
     ]
 )
 JSON = st.recursive(
