@@ -20,6 +20,7 @@ from queries_orchestration.exports.file_writer import (
 )
 from queries_orchestration.exports.generate import Patience, Produce, Written
 from queries_orchestration.exports.open_query import OpenedQuery
+from queries_orchestration.exports.paging import PAGE_ROWS
 from queries_orchestration.exports.sources import engine_of, interrupt, read_snapshot
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.exports.text_pages import text_pages
@@ -50,12 +51,14 @@ def write_query(
     options: FileOptions,
     patience: Patience,
     clock: Clock,
+    page_rows: int = PAGE_ROWS,
 ) -> Written:
     """Write the query's complete result, as of one moment, into ``sink``.
 
     Args:
         progress: called after each page with the rows done so far.
         clock: tells when the snapshot was taken.
+        page_rows: rows of a page.
 
     Raises:
         SourceUnavailable, SourceBroken, FormatLimit, LimitExceeded: as they say.
@@ -80,9 +83,10 @@ def write_query(
                     partial(_take_lines, writer, progress, patience),
                     delimiter=options.csv_delimiter,
                     is_guarded=options.csv_guard,
+                    page_rows=page_rows,
                 )
             else:
-                for page in text_pages(connection, texts):
+                for page in text_pages(connection, texts, page_rows):
                     patience.check()
                     writer.write_page(page)
                     progress(writer.rows)
