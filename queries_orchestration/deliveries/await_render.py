@@ -21,8 +21,8 @@ from queries_orchestration.store import exports
 from queries_orchestration.store.exports import Export
 
 FIRST_PAUSE: Final = 0.5
-LONGEST_PAUSE: Final = 5.0
-"""Seconds between two looks at the export: ever more, from the first to the longest."""
+LONGEST_PAUSE: Final = 15.0
+"""Seconds between two looks at the export: a fifth of what it has waited, within these."""
 
 
 class RenderFailed(PermanentError):
@@ -47,20 +47,20 @@ def await_render(backends: Backends, export: Export, patience: Patience) -> None
         ReceiveLost, ReceiveTimeout: from ``patience``.
     """
     waiting, wait = backends.waiting, backends.settings.render_wait
-    ends, pause = waiting.now() + wait, FIRST_PAUSE
+    began = waiting.now()
     while True:
         patience.check()
         if _is_ready(backends, export):
             return
-        left = ends - waiting.now()
-        if left <= 0:
+        waited = waiting.now() - began
+        if waited >= wait:
             raise RenderUnfinished(
                 f"The report was not rendered within {wait:g} seconds. If it comes later, it is"
                 " kept as an export."
             )
         backends.reached("render awaited")
-        waiting.sleep(min(pause, left))
-        pause = min(2 * pause, LONGEST_PAUSE)
+        pause = min(max(waited / 5, FIRST_PAUSE), LONGEST_PAUSE)
+        waiting.sleep(min(pause, wait - waited))
 
 
 def _is_ready(backends: Backends, export: Export) -> bool:

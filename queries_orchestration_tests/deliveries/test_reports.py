@@ -100,8 +100,10 @@ def test_a_receive_waits_twelve_minutes_ever_longer_and_then_ends(house: House) 
     assert house.deliver(MONDAY) == ["render_unfinished"]
 
     assert sum(waited(house)) == pytest.approx(720)
-    assert waited(house)[:5] == [0.5, 1.0, 2.0, 4.0, 5.0]
-    assert max(waited(house)) == 5.0
+    assert waited(house)[:6] == [0.5] * 6
+    assert sorted(waited(house)[:-1]) == waited(house)[:-1]
+    assert max(waited(house)) == 15.0
+    assert len(waited(house)) < 70
     occurrence = house.history()[0]
     assert occurrence.outcome is None
     assert house.claim(occurrence.key).state == "waiting"
