@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -306,6 +307,29 @@ def test_dagsters_resource_reaches_the_same_bucket(s3_url: str, s3_server: S3Ser
     assert content(open_s3(s3_url)) == b"made in a run"
     with fetch(link(storage, in_five_minutes()), file_name="e.csv").stream as stream:
         assert stream.read() == b"made in a run"
+
+
+def test_a_killed_worker_leaves_an_upload_that_is_found_and_aborted(
+    s3_url: str, s3_storage: S3Storage
+) -> None:
+    script = f"""
+import os, signal
+from queries_orchestration.storage.multipart import MultipartWriter
+from queries_orchestration_tests.storage.conftest import open_s3
+storage = open_s3({s3_url!r})
+upload_id = storage.begin_upload({KEY!r}, "text/csv")
+print(upload_id, flush=True)
+writer = MultipartWriter(storage, {KEY!r}, upload_id, {len(PART)})
+writer.write(bytes({2 * len(PART) + 5}))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    worker = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert worker.returncode == -signal.SIGKILL, worker.stderr
+    (left,) = s3_storage.open_uploads("w/")
+    assert left[:2] == (KEY, worker.stdout.strip())
+    assert s3_storage.size(KEY) is None
+    s3_storage.abort_upload(KEY, left.upload_id)
+    assert s3_storage.open_uploads("") == []
 
 
 def test_opening_a_bucket_loads_no_boto3() -> None:
