@@ -38,7 +38,3 @@ def test_the_test_of_a_hop_exists(test: str) -> None:
     path, name = test.split("::")
     tree = ast.parse((ROOT / "queries_orchestration_tests" / path).read_text())
     assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-
-def test_a_row_is_planned_as_a_whole_or_not_at_all() -> None:
-    assert [row for row in _rows() if (row[1] == PLANNED) != (row[2] == PLANNED)] == []

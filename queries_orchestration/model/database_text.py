@@ -82,9 +82,8 @@ def rendered(
     if type_ == "timestamp":
         return _with_t(cell, _FIRST, _BEYOND, _printed_with_t(cell))
     if type_ == "timestamptz" and whole_hours is not None:
-        start, end = (
-            literal_column(f"'{instant}'") for instant in (whole_hours.start, whole_hours.end)
-        )
+        start: Expression = literal_column(f"'{whole_hours.start}'")
+        end: Expression = literal_column(f"'{whole_hours.end}'")
         return _with_t(cell, start, end, _printed_with_t(cell).op("||")(_NO_MINUTES))
     if type_ == "timestamptz":
         return _as_json(cell)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -20,6 +20,7 @@ from queries_orchestration.exports.file_writer import FileOptions
 from queries_orchestration.exports.sources import engine_of, read_snapshot
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.exports.text_pages import text_pages
+from queries_orchestration.model.columns import ValueType
 from queries_orchestration.model.compile import CompiledQuery
 from queries_orchestration_tests.exports.read_back import Sink
 from queries_orchestration_tests.exports.typed_rows import VALUES
@@ -63,11 +64,11 @@ def values_of(type_: str, in_database: str) -> st.SearchStrategy[Any]:
     if in_database == "jsonb":
         return st.recursive(st.none() | st.integers(), st.lists, max_leaves=3).map(json.dumps)
     if in_database == "numeric":
-        return VALUES[type_] | st.just(Decimal("NaN"))
+        return VALUES[cast(ValueType, type_)] | st.just(Decimal("NaN"))
     if in_database == "text":
         starts = st.sampled_from([*"=+-@\t\r,\"\n;|'", "\\.", "-1", "NULL", ""])
         return VALUES["text"] | st.tuples(starts, VALUES["text"]).map("".join)  # type: ignore[arg-type]
-    return VALUES[type_]  # type: ignore[index]
+    return VALUES[cast(ValueType, type_)]
 
 
 @st.composite

@@ -1,12 +1,9 @@
-"""The workbook around the cells: header, widths, titles, further sheets, temporary files."""
+"""The workbook around the cells: header, widths, titles, further sheets."""
 
 from __future__ import annotations
 
 import io
 import re
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
 
 import openpyxl
 import pytest
@@ -14,7 +11,8 @@ from hypothesis import given, strategies as st
 from python_calamine import load_workbook
 
 from queries_orchestration.exports.file_writer import FileOptions, check_columns, open_writer
-from queries_orchestration.exports.xlsx_file import XlsxFile, sheet_title
+from queries_orchestration.exports.sheet_title import sheet_title
+from queries_orchestration.exports.xlsx_stream.stream import XlsxStream
 from queries_orchestration.model.columns import Column
 from queries_orchestration.model.errors import FormatLimit
 from queries_orchestration_tests.exports.read_back import (
@@ -75,9 +73,9 @@ def test_any_sheet_title_is_one_that_excel_accepts(wanted: str, number: int) -> 
 def rows_of_sheets(count: int, sheet_rows: int) -> list[list[list[object]]]:
     sink = Sink()
     options = FileOptions(time_zone="UTC", sheet_title="x" * 40)
-    writer = XlsxFile(sink, [Column("n", "integer")], options, sheet_rows=sheet_rows)
+    writer = XlsxStream(sink, [Column("n", "integer")], options, sheet_rows=sheet_rows)
     with writer:
-        writer.write_page([(n,) for n in range(count)])
+        writer.write_page([(str(n),) for n in range(count)])
         writer.finish()
     assert writer.rows == count
     book = load_workbook(io.BytesIO(sink.content))
@@ -102,50 +100,3 @@ def test_too_many_columns_are_refused_and_csv_is_offered() -> None:
             refuse()
     check_columns("xlsx", columns[1:])
     check_columns("csv", columns)
-
-
-def test_nothing_reaches_the_sink_before_the_end_and_the_sink_stays_open() -> None:
-    sink = Sink()
-    with open_writer("xlsx", sink, [Column("a", "integer")], BERLIN) as writer:
-        writer.write_page([(1,)])
-        assert sink.content == b""
-        writer.finish()
-    assert max(map(len, sink.written)) < 1_000_000
-    assert calamine_rows(sink.content) == [["a"], [1]]
-
-
-@pytest.mark.parametrize("pages", [[], [[(1,)]]])
-def test_a_writer_given_up_leaves_no_rows_on_the_disk(
-    pages: Sequence[Sequence[tuple[object, ...]]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    sink = Sink()
-
-    def export() -> None:
-        with open_writer("xlsx", sink, [Column("a", "integer")], BERLIN) as writer:
-            for page in pages:
-                writer.write_page(page)
-                assert list(tmp_path.iterdir())
-            raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        export()
-    assert list(tmp_path.iterdir()) == []
-    assert sink.content == b""
-
-
-def test_a_sink_that_fails_leaves_no_rows_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Full(Sink):
-        def write(self, data: bytes, /) -> int:
-            raise BlockingIOError
-
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with open_writer("xlsx", Full(), [Column("a", "integer")], BERLIN) as writer:
-        writer.write_page([(1,)])
-        with pytest.raises(BlockingIOError):
-            writer.finish()
-    assert list(tmp_path.iterdir()) == []

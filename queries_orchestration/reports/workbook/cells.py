@@ -180,7 +180,8 @@ def is_exact(value: int | float | Decimal) -> bool:
         return False
     if not value:
         return True
-    if len(value.normalize().as_tuple().digits) > EXACT_DIGITS:
+    # Not by normalize(), which itself rounds what has too many digits.
+    if len("".join(map(str, value.as_tuple().digits)).strip("0")) > EXACT_DIGITS:
         return False
     return bool(_SMALLEST_EXPONENT <= value.adjusted() < EXACT_DIGITS)
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 from openpyxl import Workbook
 from openpyxl.cell import Cell
 
-from queries_orchestration.exports.xlsx_book import WIDTH_ROWS
-from queries_orchestration.exports.xlsx_cells import EXACT_DIGITS, Cells, CellText
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration.reports.content import Chart, Content, Row, Series
 from queries_orchestration.reports.print_text import NULL
+from queries_orchestration.reports.workbook.book import WIDTH_ROWS
+from queries_orchestration.reports.workbook.cells import EXACT_DIGITS, Cells, CellText
 from queries_orchestration.reports.workbook.drawing import ROWS_OF_DRAWING, Drawing, Drawn
 from queries_orchestration.reports.workbook.number_looks import number_look
 from queries_orchestration.reports.workbook.sheet import ReportSheet

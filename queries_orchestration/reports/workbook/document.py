@@ -36,8 +36,8 @@ def write_workbook(head: Head, contents: Iterable[Content], sink: Sink) -> Workb
         UnknownTimeZone: the head names a zone that there is not.
     """
     # openpyxl is loaded only where a workbook is made.
-    from queries_orchestration.exports.xlsx_book import discard_book, new_book, save_book
-    from queries_orchestration.exports.xlsx_cells import Cells
+    from queries_orchestration.reports.workbook.book import discard_book, new_book, save_book
+    from queries_orchestration.reports.workbook.cells import Cells
     from queries_orchestration.reports.workbook.overview import Overview
     from queries_orchestration.reports.workbook.sections import write_section
 

@@ -25,8 +25,8 @@ from openpyxl.drawing.text import (
     RegularTextRun,
 )
 
-from queries_orchestration.exports.xlsx_cells import representable
 from queries_orchestration.reports.content import Chart
+from queries_orchestration.reports.workbook.cells import representable
 
 ROWS_OF_DRAWING: Final = 23
 """Rows that the chart covers."""

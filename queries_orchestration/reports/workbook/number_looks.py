@@ -14,14 +14,14 @@ from typing import Any, Final
 
 from openpyxl.styles import Alignment
 
-from queries_orchestration.exports.xlsx_cells import (
+from queries_orchestration.model.columns import Column
+from queries_orchestration.model.fields import NUMBERS
+from queries_orchestration.reports.workbook.cells import (
     EXACT_DIGITS,
     Cells,
     CellText,
     is_exact,
 )
-from queries_orchestration.model.columns import Column
-from queries_orchestration.model.fields import NUMBERS
 
 _DECIMALS: Final = 2
 _WRITTEN_OUT_BELOW: Final = 10**15

@@ -11,9 +11,9 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.utils import quote_sheetname
 from openpyxl.worksheet.hyperlink import Hyperlink
 
-from queries_orchestration.exports.xlsx_cells import Cells, representable
 from queries_orchestration.model.time_zones import zone
 from queries_orchestration.reports.content import Content, Head
+from queries_orchestration.reports.workbook.cells import Cells, representable
 from queries_orchestration.reports.workbook.sheet import (
     BOLD,
     LINK,

@@ -11,8 +11,6 @@ from typing import Final, assert_never
 from openpyxl import Workbook
 from openpyxl.utils import get_column_letter
 
-from queries_orchestration.exports.xlsx_book import WIDEST, WIDTH_ROWS
-from queries_orchestration.exports.xlsx_cells import Cells, CellText
 from queries_orchestration.reports.content import (
     Chart,
     Comparison,
@@ -23,6 +21,8 @@ from queries_orchestration.reports.content import (
     Text,
 )
 from queries_orchestration.reports.print_text import NULL
+from queries_orchestration.reports.workbook.book import WIDEST, WIDTH_ROWS
+from queries_orchestration.reports.workbook.cells import Cells, CellText
 from queries_orchestration.reports.workbook.charts import write_chart
 from queries_orchestration.reports.workbook.number_looks import NumberLook, as_number, number_look
 from queries_orchestration.reports.workbook.plain_text import plain_lines

@@ -11,10 +11,10 @@ from openpyxl import Workbook
 from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
 from openpyxl.worksheet.properties import PageSetupProperties
 
-from queries_orchestration.exports.xlsx_book import WIDEST, book_font, set_widths
-from queries_orchestration.exports.xlsx_cells import Cells, CellText
 from queries_orchestration.model.columns import ValueType
 from queries_orchestration.model.fields import NUMBERS
+from queries_orchestration.reports.workbook.book import WIDEST, book_font, set_widths
+from queries_orchestration.reports.workbook.cells import Cells, CellText
 
 BIG_SIZE: Final = 20.0
 TITLE: Final = book_font(bold=True, size=16)

@@ -13,10 +13,10 @@ from hypothesis import given, strategies as st
 from openpyxl.cell import Cell as BookCell
 
 from queries_orchestration.exports.text_form import TextForm
-from queries_orchestration.exports.xlsx_book import new_book
-from queries_orchestration.exports.xlsx_cells import Cells, CellText
 from queries_orchestration.exports.xlsx_stream.cells import PageCells
 from queries_orchestration.model.columns import Column, ValueType
+from queries_orchestration.reports.workbook.book import new_book
+from queries_orchestration.reports.workbook.cells import Cells, CellText
 from queries_orchestration_tests.exports.read_back import Cell, read_sheet
 from queries_orchestration_tests.exports.typed_rows import VALUES
 from queries_orchestration_tests.exports.xlsx_stream.streamed import (
