@@ -18,10 +18,11 @@ from queries_orchestration.orchestration.resources import (
     StorageResource,
     WorkerResource,
 )
+from queries_orchestration.orchestration.sweep import sweep_hourly, sweep_uploads
 
 defs = dg.Definitions(
-    jobs=[deliver_occurrence, export_query, render_report],
-    schedules=[dispatch_deliveries],
+    jobs=[deliver_occurrence, export_query, render_report, sweep_uploads],
+    schedules=[dispatch_deliveries, sweep_hourly],
     sensors=[offer_deliveries, offer_exports, offer_reports],
     resources={
         "worker": WorkerResource(

@@ -47,6 +47,4 @@ def take_export(
 
 def started(receive: Receive) -> dg.Output[None]:
     """Return what tells that the export was taken."""
-    return dg.Output(
-        None, "started", metadata={"export": receive.key, "receive": receive.number}
-    )
+    return dg.Output(None, "started", metadata={"export": receive.key, "receive": receive.number})

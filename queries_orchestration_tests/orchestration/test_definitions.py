@@ -10,7 +10,7 @@ import pytest
 
 from queries_orchestration.definitions import defs
 
-JOBS = ("deliver_occurrence", "export_query", "render_report")
+JOBS = ("deliver_occurrence", "export_query", "render_report", "sweep_uploads")
 
 
 def test_the_definitions_load() -> None:
@@ -38,6 +38,7 @@ def test_jobs_schedules_and_tags_are_these() -> None:
         "deliver_occurrence": {"queries/lane": "delivery", "dagster/max_runtime": "1020"},
         "export_query": {"queries/lane": "export", "dagster/max_runtime": "21720"},
         "render_report": {"queries/lane": "report", "dagster/max_runtime": "1020"},
+        "sweep_uploads": {},
     }
     assert set(jobs["deliver_occurrence"][1]) == {"start", "make_file", "deliver", "settle"}
     assert schedules == {
@@ -46,7 +47,13 @@ def test_jobs_schedules_and_tags_are_these() -> None:
             "UTC",
             "deliver_occurrence",
             dg.DefaultScheduleStatus.RUNNING,
-        )
+        ),
+        "sweep_hourly": (
+            "17 * * * *",
+            "UTC",
+            "sweep_uploads",
+            dg.DefaultScheduleStatus.RUNNING,
+        ),
     }
     assert {
         sensor.name: (sensor.job_name, sensor.minimum_interval_seconds, sensor.default_status)

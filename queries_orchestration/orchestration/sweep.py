@@ -1,0 +1,33 @@
+"""The hourly sweep of what killed workers left in the storage."""
+
+import dagster as dg
+
+from queries_orchestration.exports.sweep import sweep_uploads as sweep
+from queries_orchestration.orchestration.resources import WorkerResource
+
+
+@dg.op
+def abort_stale_uploads(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
+    """Abort uploads that no export records and that are older than QUERIES_UPLOAD_AGE."""
+    aborted = sweep(worker.backends)
+    context.log.info("Aborted %d uploads.", aborted)
+    context.add_output_metadata({"aborted": aborted})
+
+
+@dg.job(executor_def=dg.in_process_executor)
+def sweep_uploads() -> None:
+    """Abort the uploads that workers left who were killed before they could record them.
+
+    Launched every hour; by hand at any time.
+    """
+    abort_stale_uploads()
+
+
+sweep_hourly = dg.ScheduleDefinition(
+    name="sweep_hourly",
+    job=sweep_uploads,
+    cron_schedule="17 * * * *",
+    execution_timezone="UTC",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Every hour: abort uploads that killed workers left in the storage.",
+)
