@@ -28,6 +28,7 @@ from queries_orchestration.model.columns import ValueType
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_FINER: Final = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]", re.ASCII)
 _BOOLEANS: Final = {0: False, 1: True, "0": False, "1": True, "false": False, "true": True}
 
 
@@ -50,7 +51,7 @@ def value(raw: object, type_: ValueType) -> object:
         return None
     try:
         return _CONVERTERS[type_](raw)
-    except (ValueError, OverflowError, TypeError, InvalidOperation) as error:
+    except (ValueError, OverflowError, OSError, TypeError, InvalidOperation) as error:
         raise UnfitValue(f"not a value of type {type_}") from error
 
 
@@ -204,13 +205,20 @@ def _date(raw: object) -> date:
     return wall.date()
 
 
+def _whole_microseconds(raw: str) -> str:
+    # Python would cut what is finer than it can hold, in silence.
+    if _FINER.search(raw):
+        raise ValueError
+    return raw
+
+
 def _moment(raw: object) -> datetime:
     if isinstance(raw, datetime):
         return raw
     if isinstance(raw, date):
         return datetime.combine(raw, time())
     if isinstance(raw, str):
-        return datetime.fromisoformat(raw)
+        return datetime.fromisoformat(_whole_microseconds(raw))
     raise TypeError
 
 
@@ -232,7 +240,7 @@ def _time(raw: object) -> time:
     if isinstance(raw, time):
         return raw
     if isinstance(raw, str):
-        return time.fromisoformat(raw)
+        return time.fromisoformat(_whole_microseconds(raw))
     raise TypeError
 
 
