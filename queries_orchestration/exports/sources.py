@@ -46,12 +46,21 @@ CONNECT_SECONDS: Final = 10
 SQLITE_BUSY_SECONDS: Final = 30
 _SQLITE_STEPS_BETWEEN_CHECKS: Final = 20_000
 _WATCH: Final = "queries_watch"
+_OWN_FUNCTIONS_FIRST: Final = """
+SELECT pg_catalog.set_config(
+    'search_path',
+    pg_catalog.concat_ws(', ', 'pg_catalog', nullif(current_setting('search_path'), '')),
+    true
+)
+"""
 
 _WORDS: Final = {
     "42P01": "its relation does not exist",
     "3F000": "its schema does not exist",
     "42703": "a column of it does not exist",
     "42883": "a field's type does not allow what is asked of it",
+    "22021": "it holds text that is not in its database's encoding",
+    "22P05": "it holds text that has no place in Unicode",
 }
 _UNAVAILABLE_CLASSES: Final = ("08", "40", "53", "57", "58")
 _UNAVAILABLE_STATES: Final = ("25P03", "25P04", "55P03")
@@ -250,6 +259,8 @@ def _begin_postgresql(connection: Connection, timeout_seconds: float) -> None:
         connection.execute(
             text("SELECT set_config(:name, :setting, true)"), {"name": name, "setting": setting}
         )
+    # Functions and operators mean PostgreSQL's own, also where the role's path has others before.
+    connection.execute(text(_OWN_FUNCTIONS_FIRST))
 
 
 def _begin_sqlite(connection: Connection, watch: _Watch) -> None:

@@ -121,4 +121,4 @@ def _printed_with_t(cell: Expression) -> Expression:
 
 def _as_json(cell: Expression) -> Expression:
     """ISO 8601 with a T and a whole offset for every moment; costs twice as much."""
-    return func.btrim(cast(func.to_json(cell), Text), _QUOTE)
+    return func.btrim(cast(func.pg_catalog.to_json(cell), Text), _QUOTE)
