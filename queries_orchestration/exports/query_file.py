@@ -9,12 +9,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
-from queries_orchestration.exports.column_texts import column_texts
+from sqlalchemy import Connection
+
+from queries_orchestration.exports.ahead import read_ahead
+from queries_orchestration.exports.column_texts import ColumnTexts, column_texts
 from queries_orchestration.exports.copy_pages import copy_pages
 from queries_orchestration.exports.csv_file import CsvFile
 from queries_orchestration.exports.file_writer import (
     FileFormat,
     FileOptions,
+    FileWriter,
     Sink,
     open_writer,
 )
@@ -76,19 +80,11 @@ def write_query(
         ):
             snapshot_at = clock()
             texts = column_texts(connection, opened.compiled, TextForm(options.zone))
-            if isinstance(writer, CsvFile) and texts.are_all_rendered:
-                copy_pages(
-                    connection,
-                    texts,
-                    partial(_take_lines, writer, progress, patience),
-                    delimiter=options.csv_delimiter,
-                    is_guarded=options.csv_guard,
-                    page_rows=page_rows,
-                )
-            else:
-                for page in text_pages(connection, texts, page_rows):
+            reading = partial(_read, connection, texts, writer, options, page_rows)
+            with read_ahead(reading, interrupt=lambda: interrupt(connection)) as pages:
+                for write_page in pages:
                     patience.check()
-                    writer.write_page(page)
+                    write_page()
                     progress(writer.rows)
         writer.finish()
     return Written(
@@ -100,13 +96,24 @@ def write_query(
     )
 
 
-def _take_lines(
-    writer: CsvFile,
-    progress: Callable[[int], None],
-    patience: Patience,
-    lines: bytes,
-    rows: int,
+def _read(
+    connection: Connection,
+    texts: ColumnTexts,
+    writer: FileWriter,
+    options: FileOptions,
+    page_rows: int,
+    give: Callable[[Callable[[], None]], None],
 ) -> None:
-    patience.check()
-    writer.write_lines(lines, rows)
-    progress(writer.rows)
+    """Give what writes each page; the writer is touched only when that is called."""
+    if isinstance(writer, CsvFile) and texts.are_all_rendered:
+        copy_pages(
+            connection,
+            texts,
+            lambda lines, rows: give(partial(writer.write_lines, lines, rows)),
+            delimiter=options.csv_delimiter,
+            is_guarded=options.csv_guard,
+            page_rows=page_rows,
+        )
+        return
+    for page in text_pages(connection, texts, page_rows):
+        give(partial(writer.write_page, page))
