@@ -46,6 +46,7 @@ test: $(STAMP)
 
 # What reports cost, beside their rows as CSV. Minutes; nothing else should run meanwhile.
 bench: $(STAMP)
+	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.exports
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.render_report
 
 format: $(STAMP)

@@ -9,8 +9,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 import psycopg2
 import sqlalchemy as sa
@@ -100,19 +103,37 @@ def unpaged(url: str, sql: str, **_: Any) -> float:
 
 
 def _rows(url: str, rows: int) -> Iterator[list[Any]]:
-    """The first rows as these libraries can take them: no zones, no UUIDs."""
+    """The first rows as these libraries can take them: real dates and numbers, no zones."""
     statement = f"{_SELECT} LIMIT {rows}"
-    with sa.create_engine(url).connect() as connection:
+    engine = sa.create_engine(url)
+    kinds = [_OF_SQLITE.get(type_) for type_ in COLUMNS.values()]
+    with engine.connect() as connection:
         result = connection.execution_options(stream_results=True).exec_driver_sql(statement)
         for row in result:
-            yield [
-                value.replace(tzinfo=None)
-                if getattr(value, "tzinfo", None)
-                else str(value)
-                if type(value).__name__ == "UUID"
-                else value
-                for value in row
-            ]
+            values = row
+            if engine.dialect.name == "sqlite":
+                values = [
+                    value if value is None or kind is None else kind(value)
+                    for kind, value in zip(kinds, row, strict=True)
+                ]
+            yield [_plain(value) for value in values]
+
+
+_OF_SQLITE: Final[dict[str, Callable[[Any], Any]]] = {
+    "decimal": Decimal,
+    "boolean": bool,
+    "date": date.fromisoformat,
+    "timestamptz": datetime.fromisoformat,
+}
+"""What a program must make of SQLite's texts and integers, so that Excel has their values."""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None)
+    if isinstance(value, UUID):
+        return str(value)
+    return json.dumps(value) if isinstance(value, dict) else value
 
 
 def _keywords(url: str) -> dict[str, Any]:

@@ -147,6 +147,11 @@ class Settings:
         "Rows of all tables of a report that are printed at most (PDF)",
         3_000,
     )
+    report_document_cells: int = _setting(
+        "QUERIES_REPORT_DOCUMENT_CELLS",
+        "Cells of all tables of a report that are printed at most (PDF), each some 11 kB of memory",
+        25_000,
+    )
     export_deadline: float = _setting(
         "QUERIES_EXPORT_DEADLINE",
         "Seconds one receive of an interactive export may take",

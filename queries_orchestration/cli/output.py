@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -16,6 +16,7 @@ from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 
 WIDTH: Final = 100
+LONGEST_VALUE: Final = 200
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -96,6 +97,15 @@ def _size_text(size: int) -> str:
         if size >= bytes_of_unit:
             return f"{size / bytes_of_unit:.1f} {unit}"
     return f"{size} bytes"
+
+
+def values_text(values: Mapping[str, object]) -> str:
+    """Return runtime values for people: texts as they are, others as JSON, long ones cut."""
+    told = (
+        f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name, value in values.items()
+    )
+    return ", ".join(textwrap.shorten(one, LONGEST_VALUE, placeholder=" …") for one in told)
 
 
 def local_text(instant: datetime, clocks: tzinfo = UTC) -> str:

@@ -15,6 +15,7 @@ from queries_orchestration.cli.output import (
     print_json,
     print_pairs,
     print_table,
+    values_text,
     zone_of,
 )
 from queries_orchestration.cli.preview import preview
@@ -164,7 +165,7 @@ def _tell(database: Database, place: Workspace, plan: Schedule, *, as_json: bool
             ("next", _next(plan)),
             ("recurrence", f"{plan.cron}  {plan.time_zone}"),
             (told["kind"], f"{told['source']}, version {_version(told)}"),
-            ("values", ", ".join(f"{name}={value}" for name, value in told["values"].items())),
+            ("values", values_text(told["values"])),
             ("format", plan.format),
             ("owner", told["owner"]),
             ("recipients", ", ".join(told["recipients"])),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from queries_orchestration.cli.output import local_text, rows_and_size
+from queries_orchestration.cli.output import local_text, rows_and_size, values_text
 from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.exports.verify import Proof
 from queries_orchestration.model.time_zones import zone
@@ -55,7 +55,7 @@ def export_pairs(workspace: str, file: ExportFile) -> list[tuple[str, object]]:
         ("export", export.id),
         (file.source.kind, f"{workspace}/{file.source.name}, version {export.version}"),
         ("schedule", file.schedule.name if file.schedule else None),
-        ("values", ", ".join(f"{name}={told}" for name, told in export.runtime_values.items())),
+        ("values", values_text(export.runtime_values)),
         ("state", export.state),
         ("reason", reason),
         ("file", file.file_name),

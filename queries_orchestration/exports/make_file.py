@@ -13,7 +13,8 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import Connection
 
-from queries_orchestration.exports.generate import Patience, Produce, generate
+from queries_orchestration.exports.file_writer import Sink
+from queries_orchestration.exports.generate import Patience, Produce, Written, generate
 from queries_orchestration.exports.limits import LimitedPatience, limited
 from queries_orchestration.model.columns import Column
 from queries_orchestration.model.errors import ReceiveLost
@@ -69,8 +70,15 @@ def make_file(
     patience = LimitedPatience(heartbeat, workspace, backends.waiting.now)
     upload_id = _begin_upload(backends, receive, export)
     backends.reached("upload recorded")
+    produce = limited(producer(patience), workspace)
+
+    def produce_whole(sink: Sink, told: Callable[[int], None]) -> Written:
+        written = produce(sink, told)
+        backends.reached("written, not complete")
+        return written
+
     made = generate(
-        limited(producer(patience), workspace),
+        produce_whole,
         storage=backends.storage,
         storage_key=export.storage_key,
         upload_id=upload_id,

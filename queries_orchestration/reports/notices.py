@@ -13,17 +13,17 @@ def of_reading(*, read: int, has_more: bool) -> list[str]:
     return [f"The query has more than {read:,} rows; this section is made of the first {read:,}."]
 
 
-def of_table(table: Table, *, read: int, of_document: int | None) -> list[str]:
+def of_table(table: Table, *, read: int, of_document: str | None) -> list[str]:
     """Tell that rows are not printed, and what the totals count.
 
     Args:
         read: rows that the section has.
-        of_document: how many rows a document prints, if that was the reason.
+        of_document: how many a document shows, if that was the reason.
     """
     shown = len(table.rows)
     if shown == read:
         return []
-    because = f", since a document holds {of_document:,} at most" if of_document else ""
+    because = f", since a document holds {of_document} at most" if of_document else ""
     totals = f" The totals count all {read:,}." if table.totals is not None else ""
     of_rows = f"The first {shown:,} of {read:,} rows are" if shown else f"No row of {read:,} is"
     return [f"{of_rows} shown{because}.{totals}"]

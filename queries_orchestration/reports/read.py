@@ -34,11 +34,12 @@ from queries_orchestration.reports.frames import chart_of, table_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How many rows at most: read by a section, shown by a table, shown by all tables."""
+    """How much at most: rows that a section reads, that a table shows, rows and cells of all."""
 
     section_reads: int
     table_shows: int
     document_shows: int
+    document_cells: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ class ReportReader:
         self._progress = progress
         self._snapshots: dict[str, Connection] = {}
         self._stack = ExitStack()
-        self._printed = 0
+        self._printed_rows = 0
+        self._printed_cells = 0
         self.rows = 0
 
     @contextmanager
@@ -138,11 +140,18 @@ class ReportReader:
     def _table(
         self, section: OpenedSection, view: TableView, read: _Read, told: list[str]
     ) -> tuple[Shown, list[str]]:
-        left = self._bounds.document_shows - self._printed
-        most = self._bounds.table_shows
-        table = table_of(section.query.compiled.columns, read.rows, view, printed=min(most, left))
-        self._printed += len(table.rows)
-        of_document = self._bounds.document_shows if left < most else None
+        bounds, width = self._bounds, len(view.columns)
+        by_rows = bounds.document_shows - self._printed_rows
+        by_cells = (bounds.document_cells - self._printed_cells) // width
+        most = min(bounds.table_shows, by_rows, by_cells)
+        table = table_of(section.query.compiled.columns, read.rows, view, printed=most)
+        self._printed_rows += len(table.rows)
+        self._printed_cells += len(table.rows) * width
+        of_document: str | None = None
+        if by_cells < min(by_rows, bounds.table_shows):
+            of_document = f"{bounds.document_cells:,} cells"
+        elif by_rows < bounds.table_shows:
+            of_document = f"{bounds.document_shows:,}"
         return table, told + notices.of_table(table, read=len(read.rows), of_document=of_document)
 
     def _comparison(self, section: OpenedSection, view: ComparisonView) -> tuple[Shown, list[str]]:

@@ -8,7 +8,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from queries_orchestration.exports.export_file import ExportFile
-from queries_orchestration.exports.file_writer import Sink
+from queries_orchestration.exports.file_writer import XLSX_COLUMNS, Sink
 from queries_orchestration.exports.generate import Patience, Produce, Written
 from queries_orchestration.exports.open_report import OpenedReport, OpenedSection
 from queries_orchestration.exports.text_form import TextForm
@@ -104,11 +104,13 @@ def bounds_of(file_format: str, settings: Settings) -> Bounds:
             section_reads=settings.report_rows,
             table_shows=settings.report_section_rows,
             document_shows=settings.report_document_rows,
+            document_cells=settings.report_document_cells,
         )
     return Bounds(
         section_reads=settings.report_rows,
         table_shows=settings.report_rows,
         document_shows=settings.report_rows * MOST_SECTIONS,
+        document_cells=settings.report_rows * MOST_SECTIONS * XLSX_COLUMNS,
     )
 
 

@@ -40,6 +40,7 @@ IN_A_RECEIVE = {
     "upload begun, not recorded": 1,
     "upload recorded": 1,
     "page written": 2,
+    "written, not complete": 1,
     "file complete, not recorded": 1,
     "file recorded": 1,
     "sending recorded": 2,
@@ -52,6 +53,7 @@ IN_AN_EXPORT = (
     "upload begun, not recorded",
     "upload recorded",
     "page written",
+    "written, not complete",
     "file complete, not recorded",
     "file recorded",
 )

@@ -135,7 +135,7 @@ def sqlite_file(tmp_path_factory: pytest.TempPathFactory) -> str:
     return sqlite_url(tmp_path_factory.mktemp("random"))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(table=tables(POSTGRESQL_TYPES), page_rows=st.integers(1, 8), has_index=st.booleans())
 def test_both_files_hold_what_postgresql_prints(
     postgresql_url: str, table: Table, page_rows: int, has_index: bool
@@ -158,7 +158,7 @@ def test_both_files_hold_what_postgresql_prints(
     assert_agree(columns, told, cells)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(table=tables(SQLITE_TYPES), page_rows=st.integers(1, 8), has_index=st.booleans())
 def test_both_files_hold_what_sqlite_keeps(
     sqlite_file: str, table: Table, page_rows: int, has_index: bool

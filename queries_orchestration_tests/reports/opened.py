@@ -64,7 +64,9 @@ QUERIES: Mapping[str, Query] = {
 }
 """Each over the orders from ``since`` to ``until``."""
 
-PLENTY = Bounds(section_reads=20_000, table_shows=20_000, document_shows=100_000)
+PLENTY = Bounds(
+    section_reads=20_000, table_shows=20_000, document_shows=100_000, document_cells=1_000_000
+)
 
 
 class Patient:

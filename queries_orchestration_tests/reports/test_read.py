@@ -114,7 +114,10 @@ def test_a_section_reads_so_many_rows_at_most_and_says_if_there_are_more(
     )
 
     of_table, of_chart = read(
-        opened, bounds=Bounds(section_reads=bound, table_shows=20_000, document_shows=20_000)
+        opened,
+        bounds=Bounds(
+            section_reads=bound, table_shows=20_000, document_shows=20_000, document_cells=1_000_000
+        ),
     )
 
     rows = min(bound, bound + more)
@@ -161,7 +164,10 @@ def test_a_table_shows_so_many_rows_at_most_and_totals_count_all(
     )
 
     (content,) = read(
-        opened, bounds=Bounds(section_reads=2_000, table_shows=500, document_shows=3_000)
+        opened,
+        bounds=Bounds(
+            section_reads=2_000, table_shows=500, document_shows=3_000, document_cells=1_000_000
+        ),
     )
 
     counted = min(rows, 2_000)
@@ -254,7 +260,10 @@ def test_all_tables_together_show_so_many_rows_at_most(
     )
 
     contents = read(
-        opened, bounds=Bounds(section_reads=100, table_shows=4, document_shows=document)
+        opened,
+        bounds=Bounds(
+            section_reads=100, table_shows=4, document_shows=document, document_cells=1_000_000
+        ),
     )
 
     found = [
@@ -266,12 +275,32 @@ def test_all_tables_together_show_so_many_rows_at_most(
 
 
 @SQLITE
+def test_wide_tables_fill_a_document_by_their_cells(orders: str) -> None:
+    opened = open_sections(
+        orders, table(title="First", until=5), table(title="Second", until=4), table(title="Third")
+    )
+    bounds = Bounds(section_reads=9, table_shows=9, document_shows=99, document_cells=20)
+
+    first, second, third = read(opened, bounds=bounds)
+
+    assert [len(one.shown.rows) for one in (first, second, third)] == [5, 1, 0]  # type: ignore[union-attr]
+    assert first.notices == ()
+    assert second.notices == (
+        "The first 1 of 4 rows are shown, since a document holds 20 cells at most.",
+    )
+    assert third.notices[-1].startswith("No row of 9 is shown, since a document holds 20 cells")
+
+
+@SQLITE
 def test_a_document_that_is_full_still_counts_the_totals(orders: str) -> None:
     opened = open_sections(
         orders, table(title="First", until=5), table(title="Second", until=3, totals=["id"])
     )
 
-    _, second = read(opened, bounds=Bounds(section_reads=9, table_shows=9, document_shows=5))
+    _, second = read(
+        opened,
+        bounds=Bounds(section_reads=9, table_shows=9, document_shows=5, document_cells=1_000_000),
+    )
 
     assert isinstance(second.shown, Table)
     assert second.shown.totals == (6, None, None)

@@ -120,7 +120,7 @@ def test_a_page_shows_fewer_rows_than_a_section_reads_and_a_workbook_all_of_them
     settings = load_settings({"QUERIES_PUBLIC_URL": "https://queries.example.org"})
 
     assert bounds_of("pdf", settings) == Bounds(
-        section_reads=20_000, table_shows=500, document_shows=3_000
+        section_reads=20_000, table_shows=500, document_shows=3_000, document_cells=25_000
     )
     workbook = bounds_of("xlsx", settings)
     assert (workbook.section_reads, workbook.table_shows) == (20_000, 20_000)
@@ -135,10 +135,13 @@ def test_the_bounds_are_settings() -> None:
             "QUERIES_REPORT_ROWS": "30",
             "QUERIES_REPORT_SECTION_ROWS": "20",
             "QUERIES_REPORT_DOCUMENT_ROWS": "10",
+            "QUERIES_REPORT_DOCUMENT_CELLS": "77",
         }
     )
 
-    assert bounds_of("pdf", settings) == Bounds(section_reads=30, table_shows=20, document_shows=10)
+    assert bounds_of("pdf", settings) == Bounds(
+        section_reads=30, table_shows=20, document_shows=10, document_cells=77
+    )
     assert bounds_of("xlsx", settings).table_shows == 30
 
 
@@ -153,7 +156,7 @@ def test_both_formats_say_what_was_read_and_left_out(orders: str, file_format: s
     )
     told: list[int] = []
 
-    bounds = Bounds(section_reads=25, table_shows=20, document_shows=99)
+    bounds = Bounds(section_reads=25, table_shows=20, document_shows=99, document_cells=1_000_000)
     written, content = _write(opened, file_format, bounds=bounds, progress=told.append)
 
     text = _text(content, file_format)
