@@ -84,7 +84,6 @@ def sorted_by(
     return compiled(
         a_dataset(TYPES, key=[key], not_null=NOT_NULL, relation=relation),
         "id",
-        "note",
         sort=[
             {"field": name.removeprefix("-"), "direction": "desc" if name[0] == "-" else "asc"}
             for name in sort
