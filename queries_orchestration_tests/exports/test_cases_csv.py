@@ -11,7 +11,6 @@ import json
 import sqlite3
 from typing import Any
 
-import openpyxl
 import pytest
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import ProgrammingError
@@ -19,7 +18,6 @@ from sqlalchemy.pool import NullPool
 
 from queries_orchestration.exports.file_writer import FileFormat, FileOptions
 from queries_orchestration.model.columns import Column
-from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration_tests.exports.query_files import csv_of, file_of
 from queries_orchestration_tests.exports.read_back import (
     BERLIN,
@@ -332,62 +330,6 @@ def test_an_instant_is_the_same_in_both_files_and_wall_times_are_not_shifted(
     ]
 
 
-def test_the_delimiter_is_a_setting_and_quoting_follows_it(source_url: str) -> None:
-    """A01."""
-    numeric = "text" if is_sqlite(source_url) else "numeric"
-    fill(
-        source_url,
-        f"CREATE TABLE t (id integer PRIMARY KEY, a text, b text, n {numeric})",
-        "INSERT INTO t VALUES (1, '1,5', 'a;b', '1.5')",
-    )
-    query = query_of({"a": "text", "b": "text", "n": "decimal"})
-    told = {
-        ",": b'a,b,n\n"1,5",a;b,1.5\n',
-        ";": b'a;b;n\n1,5;"a;b";1.5\n',
-        "\t": b"a\tb\tn\n1,5\ta;b\t1.5\n",
-        "|": b"a|b|n\n1,5|a;b|1.5\n",
-    }
-    for delimiter, expected in told.items():
-        options = FileOptions(time_zone="UTC", csv_delimiter=delimiter)
-        assert file_of(source_url, query, options=options).content == expected
-    with pytest.raises(InvalidSettings, match="csv_delimiter"):
-        FileOptions(time_zone="UTC", csv_delimiter="sep=;")
-
-
-def test_blanks_around_a_text_are_kept_in_both_formats(source_url: str) -> None:
-    """A02."""
-    values = ["  a  ", "\tb\t", "\nc"]
-    fill(
-        source_url,
-        "CREATE TABLE t (id integer PRIMARY KEY, a text)",
-        ("INSERT INTO t VALUES (?, ?)", list(enumerate(values))),
-    )
-    query = query_of({"a": "text"})
-    told = csv_of(source_url, query, options=FileOptions(time_zone="UTC", csv_guard=False))
-    content = file_of(source_url, query, "xlsx").content
-    book = openpyxl.load_workbook(io.BytesIO(content))
-
-    assert told == [[value] for value in values]
-    assert calamine_rows(content)[1:] == [[value] for value in values]
-    assert [row[0].value for row in book.worksheets[0].iter_rows(min_row=2)] == values
-
-
-def test_line_ends_in_excel_are_its_own_and_never_escapes(source_url: str) -> None:
-    """A03."""
-    fill(
-        source_url,
-        "CREATE TABLE t (id integer PRIMARY KEY, a text)",
-        ("INSERT INTO t VALUES (?, ?)", [(1, "a\r\nb"), (2, "a\rb")]),
-    )
-    query = query_of({"a": "text"})
-    content = file_of(source_url, query, "xlsx").content
-    book = openpyxl.load_workbook(io.BytesIO(content))
-
-    assert calamine_rows(content)[1:] == [["a\nb"], ["a\nb"]]
-    assert [row[0].value for row in book.worksheets[0].iter_rows(min_row=2)] == ["a\nb"] * 2
-    assert csv_of(source_url, query) == [["a\r\nb"], ["a\rb"]]
-
-
 def rows_of(content: bytes, file_format: FileFormat) -> list[list[str | None]]:
     """The texts of a file of whole numbers and texts."""
     if file_format == "csv":
@@ -408,11 +350,8 @@ CASES = {
     "C09": test_columns_of_one_name_each_have_their_own_values,
     "C11": test_a_broken_character_in_row_1500_is_replaced_and_counted,
     "C12": test_an_instant_is_the_same_in_both_files_and_wall_times_are_not_shifted,
-    "A01": test_the_delimiter_is_a_setting_and_quoting_follows_it,
-    "A02": test_blanks_around_a_text_are_kept_in_both_formats,
-    "A03": test_line_ends_in_excel_are_its_own_and_never_escapes,
 }
-IDS = "C01 C03 C04 C05 C07 C08 C09 C11 C12 A01 A02 A03"
+IDS = "C01 C03 C04 C05 C07 C08 C09 C11 C12"
 
 
 def test_no_case_is_missing() -> None:
