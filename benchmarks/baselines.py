@@ -110,7 +110,7 @@ def _rows(url: str, rows: int) -> Iterator[list[Any]]:
     with engine.connect() as connection:
         result = connection.execution_options(stream_results=True).exec_driver_sql(statement)
         for row in result:
-            values = row
+            values: list[Any] = list(row)
             if engine.dialect.name == "sqlite":
                 values = [
                     value if value is None or kind is None else kind(value)

@@ -57,18 +57,18 @@ CREATE TABLE mixed AS
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :rows)
 SELECT
     i AS id,
-    'Customer ' || i % :groups AS customer,
-    CASE WHEN i % 10 = 0 THEN NULL ELSE 'City, no. ' || i % 365 END AS city,
+    'Customer ' || (i % :groups) AS customer,
+    CASE WHEN i % 10 = 0 THEN NULL ELSE 'City, no. ' || (i % 365) END AS city,
     printf('%.2f', i * 1.37) AS amount,
     printf('%.4f', i % 9973 * 0.0125) AS weight,
     i / 7.0 AS margin,
     i % 3 = 0 AS paid,
-    date('2020-01-01', '+' || i % 2000 || ' days') AS ordered,
-    strftime('%Y-%m-%dT%H:%M:%fZ', '2020-01-01', '+' || i * 61.5 || ' seconds') AS placed,
+    date('2020-01-01', '+' || (i % 2000) || ' days') AS ordered,
+    strftime('%Y-%m-%dT%H:%M:%fZ', '2020-01-01', '+' || (i * 61.5) || ' seconds') AS placed,
     i % 1000 AS units,
     lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2)
         || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))) AS reference,
-    '{"channel": "' || CASE WHEN i % 2 = 0 THEN 'web' ELSE 'shop' END || '", "items": ' || i % 7
+    '{"channel": "' || CASE WHEN i % 2 = 0 THEN 'web' ELSE 'shop' END || '", "items": ' || (i % 7)
         || '}' AS attributes
 FROM n
 """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection, Text, cast, text
 from sqlalchemy.exc import DBAPIError
 
+from queries_orchestration.exports.quick_texts import Texts, quickly
 from queries_orchestration.exports.raw_pages import types_of
 from queries_orchestration.exports.sources import running
 from queries_orchestration.exports.text_form import TextForm, bytes_text
@@ -21,7 +21,8 @@ from queries_orchestration.model.database_text import WholeHours, guarded, rende
 from queries_orchestration.model.dialects import Expression, cell as as_selected, stored
 from queries_orchestration.model.values import UnfitValue, value
 
-ToText: TypeAlias = Callable[[Any], str | None]
+ToTexts: TypeAlias = Callable[[Sequence[Any]], Texts]
+"""Makes the texts of the raw cells of one column."""
 
 _DAYS_FROM: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAYS_UNTIL: Final = datetime(2100, 1, 1, tzinfo=UTC)
@@ -31,7 +32,6 @@ SELECT max(day) FROM generate_series(
 ) day WHERE extract(timezone FROM day)::integer %% 3600 <> 0
 """
 _INVALID_PARAMETER: Final = "22023"
-_PLAIN_DECIMAL: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ColumnTexts:
 
     query: CompiledQuery
     oids: tuple[int | None, ...]
-    converters: tuple[ToText | None, ...]
+    converters: tuple[ToTexts | None, ...]
     whole_hours: WholeHours | None = None
 
     @property
@@ -88,7 +88,7 @@ def column_texts(connection: Connection, query: CompiledQuery, form: TextForm) -
         SourceBroken, SourceUnavailable, ReceiveTimeout: as ``exports.raw_pages``.
     """
     types = [column.type for column in query.columns]
-    converters = [to_text(type_, form) for type_ in types]
+    converters = [to_texts(type_, form) for type_ in types]
     if connection.engine.dialect.name != "postgresql":
         _let_sqlite_tell_any_text(connection)
         return ColumnTexts(query, (None,) * len(types), tuple(converters))
@@ -113,11 +113,12 @@ def column_texts(connection: Connection, query: CompiledQuery, form: TextForm) -
     )
 
 
-def to_text(type_: ValueType, form: TextForm) -> ToText:
-    """Return what makes the text of a raw cell of a type.
+def to_texts(type_: ValueType, form: TextForm) -> ToTexts:
+    """Return what makes the texts of the raw cells of a column.
 
     What is not of the type, which SQLite allows, is told as it is: nothing lost, nothing guessed.
     """
+    quick = quickly(type_, form)
 
     def converted(raw: Any) -> str | None:
         if raw is None:
@@ -128,15 +129,11 @@ def to_text(type_: ValueType, form: TextForm) -> ToText:
             return _as_it_is(raw, form)
         return exact if isinstance(exact, str) else form(exact)
 
-    def plain(raw: Any) -> str | None:
-        kind = type(raw)
-        if kind is str and (type_ in ("text", "json") or _PLAIN_DECIMAL.fullmatch(raw)):
-            return str(raw)
-        if kind is int and type_ in ("text", "integer", "decimal"):
-            return str(raw)
-        return converted(raw)
+    def texts(column: Sequence[Any]) -> Texts:
+        found = quick(column)
+        return list(map(converted, column)) if found is None else found
 
-    return plain if type_ in ("text", "json", "integer", "decimal") else converted
+    return texts
 
 
 def _as_it_is(raw: object, form: TextForm) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection
 
@@ -33,8 +33,8 @@ def text_pages(
         if not converted:
             yield [row[:width] for row in page]
             continue
-        # Column by column: a converter stays at hand for a whole page.
-        columns = list(zip(*page, strict=True))[:width]
+        # Column by column: most are done at once.
+        columns: list[Any] = [*zip(*page, strict=True)][:width]
         for position, converter in converted:
-            columns[position] = tuple(map(converter, columns[position]))
+            columns[position] = converter(columns[position])
         yield list(zip(*columns, strict=True))

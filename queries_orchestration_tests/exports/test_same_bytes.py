@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sqlalchemy import Connection
 
-from queries_orchestration.exports.column_texts import ColumnTexts, column_texts, to_text
+from queries_orchestration.exports.column_texts import ColumnTexts, column_texts, to_texts
 from queries_orchestration.exports.copy_pages import copy_pages
 from queries_orchestration.exports.csv_file import CsvFile
 from queries_orchestration.exports.file_writer import FileOptions
@@ -210,7 +210,7 @@ def _converted_here(texts: ColumnTexts, zone: str) -> ColumnTexts:
     return replace(
         texts,
         oids=(None,) * len(texts.oids),
-        converters=tuple(to_text(column.type, form) for column in texts.query.columns),
+        converters=tuple(to_texts(column.type, form) for column in texts.query.columns),
     )
 
 
