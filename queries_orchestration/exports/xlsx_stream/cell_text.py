@@ -30,8 +30,8 @@ class CellTexts:
         self.replaced_characters = 0
         self.cut_cells = 0
 
-    def __call__(self, texts: Sequence[str], style: int = 0) -> list[str]:
-        """Return texts as cells, from the end of their address on.
+    def __call__(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return the contents of the texts' cells.
 
         They are looked at as one: almost always there is nothing to change in any.
         """
@@ -42,9 +42,8 @@ class CellTexts:
             texts = [self._held(text) for text in texts]
             joined = "".join(texts)
         if "&" in joined or "<" in joined or ">" in joined:
-            texts = [escape(text) for text in texts]
-        start = f'"{_style(style)} t="inlineStr"><is><t xml:space="preserve">'
-        return [f"{start}{text}</t></is></c>" for text in texts]
+            return escape("\0".join(texts)).split("\0")  # no text has this one any more
+        return texts
 
     def _held(self, text: str) -> str:
         text = _LINE_END.sub("\n", text)
@@ -62,8 +61,4 @@ class CellTexts:
 def _may_change(joined: str) -> bool:
     if not joined.isprintable() and _CHANGED.search(joined):  # the cheaper question first
         return True
-    return "_x" in joined
-
-
-def _style(style: int) -> str:
-    return f' s="{style}"' if style else ""
+    return "_x" in joined and _LOOKS_ESCAPED.search(joined) is not None

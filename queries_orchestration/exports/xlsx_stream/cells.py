@@ -5,16 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from queries_orchestration.exports.xlsx_stream import moment_cells, number_cells, styles
+from queries_orchestration.exports.xlsx_stream.cell_form import (
+    BOOLEAN,
+    NUMBER,
+    STYLED,
+    TEXT,
+    WHOLE,
+    CellForm,
+    text_form,
+)
 from queries_orchestration.exports.xlsx_stream.cell_text import CellTexts
+from queries_orchestration.exports.xlsx_stream.rows import Contents
 from queries_orchestration.model.columns import Column, ValueType
 
-Cells = Sequence[str | None]
-"""Cells from the end of their address on; None where there is none."""
-
-Texts = Sequence[str | None]
+Texts: TypeAlias = Sequence[str | None]
 """What one column holds; None is NULL."""
 
 _DATES_KEPT = 4_096
@@ -24,7 +32,7 @@ class PageCells:
     """Makes the cells of one workbook, whose instants come as wall times of ``zone``.
 
     Attributes:
-        texts: makes its text cells, and counts what they could not hold.
+        texts: makes its texts' contents, and counts what they could not hold.
         labels: the header's texts.
     """
 
@@ -34,82 +42,120 @@ class PageCells:
             f"{column.label} ({zone.key})" if column.type == "timestamptz" else column.label
             for column in columns
         ]
-        typed_cells = _typed_cells(zone)
-        self._typed_cells = [typed_cells.get(column.type) for column in columns]
+        kinds = _kinds(zone)
+        self._columns = [ColumnCells(self.texts, kinds.get(column.type)) for column in columns]
+
+    @property
+    def forms(self) -> tuple[CellForm, ...]:
+        """The forms of the columns' cells; a column of mixed cells has another from then on."""
+        return tuple(column.form for column in self._columns)
 
     def header(self) -> list[str]:
-        """Return the cells of the header; call it once."""
-        return self.texts(self.labels, styles.BOLD)
+        """Return the cells of the header, without their addresses; call it once."""
+        return [text_form(styles.BOLD).around(text) for text in self.texts(self.labels)]
 
-    def columns(self, texts: Sequence[Texts]) -> list[Cells]:
-        """Return the cells of some rows' texts, both column by column."""
-        return [
-            self._column(typed_cells, column)
-            for typed_cells, column in zip(self._typed_cells, texts, strict=True)
-        ]
-
-    def _column(self, typed_cells: TypedCells | None, column: Texts) -> Cells:
-        texts = [text for text in column if text is not None]
-        if typed_cells is None:
-            cells: Cells = self.texts(texts)
-        else:
-            cells = typed_cells(texts)
-            if None in cells:
-                cells = self._with_texts(cells, texts)
-        if len(texts) == len(column):
-            return cells
-        following = iter(cells)
-        return [None if text is None else next(following) for text in column]
-
-    def _with_texts(self, cells: Cells, texts: Sequence[str]) -> Cells:
-        """Make text cells where a text has no cell of its column's type."""
-        left = [text for text, cell in zip(texts, cells, strict=True) if cell is None]
-        following = iter(self.texts(left))
-        return [next(following) if cell is None else cell for cell in cells]
+    def contents(self, texts: Sequence[Texts]) -> list[Contents]:
+        """Return the contents of some rows' cells, as the texts column by column."""
+        return [column.contents(held) for column, held in zip(self._columns, texts, strict=True)]
 
 
-class TypedCells:
-    """Makes the cells of texts of one type, None where a text has none.
+class Kind:
+    """How texts of one type become contents of cells, None where a text has none.
 
     Args:
-        cell: makes the cell of any text.
-        plain: a form that texts usually have; where all of them do, ``plain_cells`` makes their
-            cells, and need not look at their form again.
+        form: of the cells.
+        content: makes the content of any text.
+        plain: a form that texts usually have.
+        plain_contents: makes the contents where all have it, without looking at their form
+            again; None where one has no content. Without it, such texts are contents themselves.
     """
 
     def __init__(
         self,
-        cell: Callable[[str], str | None],
+        form: CellForm,
+        content: Callable[[str], str | None],
         plain: str | None = None,
-        plain_cells: Callable[[Sequence[str]], Cells] | None = None,
+        plain_contents: Callable[[Sequence[str]], Sequence[str] | None] = lambda texts: texts,
     ) -> None:
-        self._cell = cell
-        self._plain_cells = plain_cells
-        self._all_plain = re.compile(f"(?>{plain}\n)*+", re.MULTILINE).fullmatch
+        self.form = form
+        self._content = content
+        self._plain_contents = plain_contents
+        self._all_plain = re.compile(f"(?>{plain}\n)*+", re.MULTILINE).fullmatch if plain else None
 
-    def __call__(self, texts: Sequence[str]) -> Cells:
-        if self._plain_cells is not None:
+    def contents(self, texts: Sequence[str]) -> Contents:
+        if self._all_plain:
             lines = "\n".join(texts) + "\n"
             if self._all_plain(lines) and lines.count("\n") == len(texts):
-                return self._plain_cells(texts)
-        return [self._cell(text) for text in texts]
+                contents = self._plain_contents(texts)
+                if contents is not None:
+                    return contents
+        return list(map(self._content, texts))
 
 
-def _typed_cells(zone: ZoneInfo) -> dict[ValueType, TypedCells]:
-    """Return what makes the cells of each type but those that are always text."""
+class ColumnCells:
+    """Makes the cells of one column.
+
+    Attributes:
+        form: of its cells so far; once some were texts in a column of another type, it has mixed
+            cells, whose contents are whole.
+    """
+
+    def __init__(self, texts: CellTexts, kind: Kind | None) -> None:
+        self.form = kind.form if kind else TEXT
+        self._texts = texts
+        self._kind = kind
+
+    def contents(self, column: Texts) -> Contents:
+        texts: Sequence[str] = column  # type: ignore[assignment]
+        is_full = all(column)
+        if not is_full:
+            texts = [text for text in column if text is not None]
+        if not texts:
+            return column
+        contents = self._of_texts(texts)
+        if contents is texts:
+            return column
+        if len(texts) == len(column):
+            return contents
+        following = iter(contents)
+        return [None if text is None else next(following) for text in column]
+
+    def _of_texts(self, texts: Sequence[str]) -> Contents:
+        if not self._kind:
+            return self._texts(texts)
+        contents = self._kind.contents(texts)
+        if self.form is not WHOLE and None not in contents:
+            return contents
+        self.form = WHOLE
+        around = self._kind.form.around
+        left = [text for text, content in zip(texts, contents, strict=True) if content is None]
+        following = iter(self._texts(left))
+        return [
+            TEXT.around(next(following)) if content is None else around(content)
+            for content in contents
+        ]
+
+
+def _kinds(zone: ZoneInfo) -> dict[ValueType, Kind]:
+    """Return the kind of each type but those that are always text."""
     numbers, moments = number_cells, moment_cells
-    plain_numbers = numbers.plain_number_cells
     return {
-        "integer": TypedCells(numbers.integer_cell, numbers.PLAIN_INTEGER, plain_numbers),
-        "decimal": TypedCells(numbers.decimal_cell, numbers.PLAIN_DECIMAL, plain_numbers),
-        "float": TypedCells(numbers.float_cell, numbers.PLAIN_FLOAT, plain_numbers),
-        "boolean": TypedCells(numbers.boolean_cell),
-        "date": TypedCells(lru_cache(_DATES_KEPT)(moments.date_cell)),
-        "timestamp": TypedCells(
-            moments.timestamp_cell, moments.TIMESTAMP_FORM, moments.timestamp_cells
+        "integer": Kind(NUMBER, numbers.integer_content, numbers.PLAIN_INTEGER),
+        "decimal": Kind(NUMBER, numbers.decimal_content, numbers.PLAIN_DECIMAL),
+        "float": Kind(NUMBER, numbers.float_content, numbers.PLAIN_FLOAT),
+        "boolean": Kind(BOOLEAN, numbers.boolean_content),
+        "date": Kind(STYLED, lru_cache(_DATES_KEPT)(moments.date_content)),
+        "timestamp": Kind(
+            STYLED,
+            moments.timestamp_content,
+            moments.TIMESTAMP_FORM,
+            moments.plain_timestamp_contents,
         ),
-        "timestamptz": TypedCells(
-            moments.InstantCell(zone), moments.INSTANT_FORM, moments.instant_cells
+        "timestamptz": Kind(
+            STYLED,
+            moments.InstantContent(zone),
+            moments.INSTANT_FORM,
+            moments.plain_instant_contents,
         ),
-        "time": TypedCells(moments.time_cell),
+        "time": Kind(STYLED, moments.time_content),
     }

@@ -1,11 +1,8 @@
-"""The XML of a sheet around and of its rows."""
+"""The XML of a sheet around its rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
-
-from queries_orchestration.exports.xlsx_stream.cells import Cells
 
 WIDTH_ROWS = 200
 """So many rows at the beginning decide the widths of columns."""
@@ -40,28 +37,3 @@ def sheet_start(widths: Sequence[int], *, is_first: bool) -> str:
         '<selection pane="bottomLeft"/></sheetView></sheetViews>'
         f"<cols>{columns}</cols><sheetData>"
     )
-
-
-def sheet_rows(first: int, columns: Sequence[Cells]) -> str:
-    """Return rows from the number ``first`` on, given their cells column by column."""
-    numbers = [str(first + index) for index in range(len(columns[0]))]
-    parts = [[f'<row r="{number}">' for number in numbers]]
-    for number, cells in enumerate(columns, start=1):
-        address = f'<c r="{_letters(number)}'
-        parts.append(
-            [
-                "" if cell is None else f"{address}{row}{cell}"
-                for row, cell in zip(numbers, cells, strict=True)
-            ]
-        )
-    parts.append(["</row>"] * len(numbers))
-    return "".join(chain.from_iterable(zip(*parts, strict=True)))
-
-
-def _letters(column: int) -> str:
-    """Return what Excel calls a column, counted from 1: A … Z, AA …"""
-    letters = ""
-    while column:
-        column, letter = divmod(column - 1, 26)
-        letters = chr(ord("A") + letter) + letters
-    return letters

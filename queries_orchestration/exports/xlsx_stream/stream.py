@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from queries_orchestration.exports.file_writer import FileOptions, FileWriter, Page, Sink
 from queries_orchestration.exports.sheet_title import sheet_title
@@ -13,10 +14,10 @@ from queries_orchestration.exports.xlsx_stream.frame import (
     end_frame,
     sheet_name,
 )
+from queries_orchestration.exports.xlsx_stream.rows import Rows, header_row
 from queries_orchestration.exports.xlsx_stream.sheet import (
     SHEET_END,
     WIDTH_ROWS,
-    sheet_rows,
     sheet_start,
     widths,
 )
@@ -25,7 +26,8 @@ from queries_orchestration.model.columns import Column
 
 SHEET_ROWS = 1_048_576
 
-_ROWS_AT_ONCE = 1_000
+_ROWS_AT_ONCE = 1_000  # looked at together
+_ROWS_IN_CACHE = 100  # their XML is made, encoded and deflated where the processor keeps it
 
 
 class XlsxStream(FileWriter):
@@ -53,7 +55,9 @@ class XlsxStream(FileWriter):
         super().__init__()
         self._archive = ZipStream(sink, most_bytes=file_bytes)
         self._cells = PageCells(columns, options.zone)
-        self._header = self._cells.header()
+        self._header = header_row(self._cells.header())
+        self._forms = self._cells.forms
+        self._rows = Rows(self._forms)
         self._title = options.sheet_title
         self._sheet_rows = sheet_rows
         self._most_before_end = sheet_bytes - len(SHEET_END)
@@ -90,14 +94,23 @@ class XlsxStream(FileWriter):
         pass  # every page has gone to the sink
 
     def _write_rows(self, rows: Page) -> None:
-        cells = self._cells.columns(list(zip(*rows, strict=True)))
-        data = sheet_rows(self._rows_in_sheet + 1, cells).encode()
-        too_large = self._archive.member_bytes + len(data) > self._most_before_end
-        if too_large and self._rows_in_sheet > 1:
-            self._start_sheet()
-            data = sheet_rows(self._rows_in_sheet + 1, cells).encode()
-        self._archive.write(data)
-        self._rows_in_sheet += len(rows)
+        contents = self._cells.contents(list(zip(*rows, strict=True)))
+        if self._cells.forms != self._forms:
+            self._forms = self._cells.forms
+            self._rows = Rows(self._forms)
+        made = self._rows(self._rows_in_sheet + 1, contents)
+        written = 0
+        while written < len(rows):
+            data = "".join(islice(made, _ROWS_IN_CACHE)).encode()
+            too_large = self._archive.member_bytes + len(data) > self._most_before_end
+            if too_large and self._rows_in_sheet > 1:
+                self._start_sheet()
+                made = self._rows(2, [column[written:] for column in contents])
+                continue
+            self._archive.write(data)
+            count = min(_ROWS_IN_CACHE, len(rows) - written)
+            written += count
+            self._rows_in_sheet += count
         self.rows += len(rows)
 
     def _start_first_sheet(self, rows: Page) -> None:
@@ -111,8 +124,7 @@ class XlsxStream(FileWriter):
         self._titles.append(sheet_title(self._title, len(self._titles) + 1))
         self._archive.open(sheet_name(len(self._titles)))
         start = sheet_start(self._widths, is_first=len(self._titles) == 1)
-        header = sheet_rows(1, [[cell] for cell in self._header])
-        self._archive.write((XML_HEAD + start + header).encode())
+        self._archive.write((XML_HEAD + start + self._header).encode())
         self._rows_in_sheet = 1
 
     def _end_sheet(self) -> None:

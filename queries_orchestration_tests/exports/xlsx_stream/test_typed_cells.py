@@ -14,6 +14,10 @@ from openpyxl.cell import Cell as BookCell
 
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.exports.xlsx_stream.cells import PageCells
+from queries_orchestration.exports.xlsx_stream.moment_cells import (
+    plain_timestamp_contents,
+    timestamp_content,
+)
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration.reports.workbook.book import new_book
 from queries_orchestration.reports.workbook.cells import Cells, CellText
@@ -301,6 +305,34 @@ _ODD = st.sampled_from(["", "\n", "1\n2", "x", "NaN", "infinity", "9999-12-31T23
 @given(st.sampled_from(sorted(_ANY)), st.data())
 def test_a_cell_does_not_depend_on_the_other_rows(kind: ValueType, data: st.DataObject) -> None:
     texts = data.draw(st.lists(st.none() | _ANY[kind].map(TextForm(ZONE)) | _ODD, max_size=5))
+    together = _cells(kind, texts)
+    assert together == [_cells(kind, [text])[0] for text in texts]
+    assert _cells(kind, [*texts, "no moment"])[:-1] == together
+
+
+def _cells(kind: ValueType, texts: list[str | None]) -> list[str | None]:
     cells = PageCells([Column("a", kind)], ZONE)
-    alone = [cells.columns([[text]])[0][0] for text in texts]
-    assert list(cells.columns([texts])[0]) == alone
+    (contents,) = cells.contents([texts])
+    (form,) = cells.forms
+    return [None if content is None else form.around(content) for content in contents]
+
+
+_UNTIL_2079 = st.datetimes(
+    min_value=datetime.fromisoformat("1900-03-01T00:00:00"),
+    max_value=datetime.fromisoformat("2079-06-04T23:59:59"),
+)
+
+
+@given(st.lists(_UNTIL_2079 | _UNTIL_2079.map(lambda at: at.replace(microsecond=0)), min_size=1))
+def test_moments_made_together_have_the_digits_that_each_has(moments: list[datetime]) -> None:
+    texts = [moment.isoformat() for moment in moments]
+    assert plain_timestamp_contents(texts) == [timestamp_content(text) for text in texts]
+
+
+def test_a_column_with_one_text_of_another_form_is_the_same_cells_before_and_after() -> None:
+    columns = [Column("n", "integer"), Column("d", "date"), Column("b", "boolean")]
+    rows = [(str(n), f"2027-07-{n % 28 + 1:02}", "true") for n in range(3_000)]
+    plain = read_sheet(streamed(columns, rows)[0])
+    rows[1_500] = ("007", "infinity", "maybe")
+    plain[1_501] = [text("007"), text("infinity"), text("maybe")]
+    assert read_sheet(streamed(columns, rows)[0]) == plain
