@@ -122,7 +122,8 @@ def calamine_rows(content: bytes, number: int = 1) -> list[list[object]]:
 def _cell(cell: ElementTree.Element, styles: list[tuple[str, bool]]) -> Cell:
     number_format, bold = styles[int(cell.attrib.get("s", "0"))]
     assert {child.tag for child in cell} <= {f"{_MAIN}v", f"{_MAIN}is"}, "formula"
-    if cell.attrib["t"] == "inlineStr":
+    kind = cell.attrib.get("t", "n")
+    if kind == "inlineStr":
         text = cell.find(f"{_MAIN}is/{_MAIN}t")
         assert text is not None
         raw = text.text or ""
@@ -131,7 +132,7 @@ def _cell(cell: ElementTree.Element, styles: list[tuple[str, bool]]) -> Cell:
         return Cell("text", shown, bold=bold)
     value = cell.findtext(f"{_MAIN}v")
     assert value is not None
-    return Cell({"n": "number", "b": "boolean"}[cell.attrib["t"]], value, number_format, bold)
+    return Cell({"n": "number", "b": "boolean"}[kind], value, number_format, bold)
 
 
 def _styles(content: bytes) -> list[tuple[str, bool]]:

@@ -21,7 +21,7 @@ class CellForm(NamedTuple):
 WHOLE: Final = CellForm("", "")
 """Of cells of several kinds, whose contents have their forms around them already."""
 
-NUMBER: Final = CellForm(' t="n"><v>', "</v></c>")
+NUMBER: Final = CellForm("><v>", "</v></c>")
 BOOLEAN: Final = CellForm(' t="b"><v>', "</v></c>")
 STYLED: Final = CellForm(' s="', "</v></c>")
 """Of numbers whose content begins with their style: see :func:`styled`."""
@@ -29,7 +29,7 @@ STYLED: Final = CellForm(' s="', "</v></c>")
 
 def styled(style: int, number: str) -> str:
     """Return the content of a cell of the form STYLED."""
-    return f'{style}" t="n"><v>{number}'
+    return f'{style}"><v>{number}'
 
 
 def text_form(style: int = 0) -> CellForm:

@@ -15,6 +15,9 @@ _SURELY_FITS = TEXT_UNITS // 2  # every character takes two units at most
 _LINE_END = re.compile("\r\n?")
 _UNREPRESENTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _CHANGED = re.compile(f"\r|{_UNREPRESENTABLE.pattern}")
+_USUAL = bytes(code for code in range(256) if code != 0xEF and not _CHANGED.match(chr(code)))
+"""In UTF-8, of nothing that is changed: U+FFFE and U+FFFF begin with 0xEF."""
+
 _LOOKS_ESCAPED = re.compile("_(?=x[0-9A-Fa-f]{4}_)")  # Excel would read a character's number
 
 
@@ -59,6 +62,10 @@ class CellTexts:
 
 
 def _may_change(joined: str) -> bool:
-    if not joined.isprintable() and _CHANGED.search(joined):  # the cheaper question first
+    try:
+        unusual = joined.encode().translate(None, _USUAL)  # much faster than a search
+    except UnicodeEncodeError:  # half a character
         return True
-    return "_x" in joined and _LOOKS_ESCAPED.search(joined) is not None
+    if unusual and _CHANGED.search(joined):
+        return True
+    return "_" in joined and _LOOKS_ESCAPED.search(joined) is not None

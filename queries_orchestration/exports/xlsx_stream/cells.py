@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
 from queries_orchestration.exports.xlsx_stream import moment_cells, number_cells, styles
@@ -59,37 +58,23 @@ class PageCells:
         return [column.contents(held) for column, held in zip(self._columns, texts, strict=True)]
 
 
-class Kind:
-    """How texts of one type become contents of cells, None where a text has none.
+class Kind(NamedTuple):
+    """How texts of one type become contents of cells.
 
-    Args:
+    Attributes:
         form: of the cells.
-        content: makes the content of any text.
-        plain: a form that texts usually have.
-        plain_contents: makes the contents where all have it, without looking at their form
-            again; None where one has no content. Without it, such texts are contents themselves.
+        content: makes the content of any text; None where it has none.
+        plain_contents: makes the same of texts together, much faster; None where one of them is
+            not as such texts usually are.
     """
 
-    def __init__(
-        self,
-        form: CellForm,
-        content: Callable[[str], str | None],
-        plain: str | None = None,
-        plain_contents: Callable[[Sequence[str]], Sequence[str] | None] = lambda texts: texts,
-    ) -> None:
-        self.form = form
-        self._content = content
-        self._plain_contents = plain_contents
-        self._all_plain = re.compile(f"(?>{plain}\n)*+", re.MULTILINE).fullmatch if plain else None
+    form: CellForm
+    content: Callable[[str], str | None]
+    plain_contents: Callable[[Sequence[str]], Sequence[str] | None] = lambda _: None
 
     def contents(self, texts: Sequence[str]) -> Contents:
-        if self._all_plain:
-            lines = "\n".join(texts) + "\n"
-            if self._all_plain(lines) and lines.count("\n") == len(texts):
-                contents = self._plain_contents(texts)
-                if contents is not None:
-                    return contents
-        return list(map(self._content, texts))
+        plain = self.plain_contents(texts)
+        return list(map(self.content, texts)) if plain is None else plain
 
 
 class ColumnCells:
@@ -124,7 +109,7 @@ class ColumnCells:
         if not self._kind:
             return self._texts(texts)
         contents = self._kind.contents(texts)
-        if self.form is not WHOLE and None not in contents:
+        if self.form is not WHOLE and (contents is texts or None not in contents):
             return contents
         self.form = WHOLE
         around = self._kind.form.around
@@ -140,22 +125,12 @@ def _kinds(zone: ZoneInfo) -> dict[ValueType, Kind]:
     """Return the kind of each type but those that are always text."""
     numbers, moments = number_cells, moment_cells
     return {
-        "integer": Kind(NUMBER, numbers.integer_content, numbers.PLAIN_INTEGER),
-        "decimal": Kind(NUMBER, numbers.decimal_content, numbers.PLAIN_DECIMAL),
-        "float": Kind(NUMBER, numbers.float_content, numbers.PLAIN_FLOAT),
+        "integer": Kind(NUMBER, numbers.integer_content, numbers.plain_integers),
+        "decimal": Kind(NUMBER, numbers.decimal_content, numbers.plain_decimals),
+        "float": Kind(NUMBER, numbers.float_content, numbers.plain_floats),
         "boolean": Kind(BOOLEAN, numbers.boolean_content),
         "date": Kind(STYLED, lru_cache(_DATES_KEPT)(moments.date_content)),
-        "timestamp": Kind(
-            STYLED,
-            moments.timestamp_content,
-            moments.TIMESTAMP_FORM,
-            moments.plain_timestamp_contents,
-        ),
-        "timestamptz": Kind(
-            STYLED,
-            moments.InstantContent(zone),
-            moments.INSTANT_FORM,
-            moments.plain_instant_contents,
-        ),
+        "timestamp": Kind(STYLED, moments.timestamp_content, moments.plain_timestamps),
+        "timestamptz": Kind(STYLED, moments.InstantContent(zone), moments.plain_instants),
         "time": Kind(STYLED, moments.time_content),
     }

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Final
 from zoneinfo import ZoneInfo
 
 from pydantic_core import to_json
@@ -31,14 +30,17 @@ _MILLISECONDS = styled(styles.MOMENT_MILLISECONDS, "")
 
 _DAY_FORM = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME_FORM = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
-TIMESTAMP_FORM: Final = f"{_DAY_FORM}T{_TIME_FORM}"
-INSTANT_FORM: Final = f"(?!{_LAST_DAY}){TIMESTAMP_FORM}[+-][0-9]{{2}}:[0-9]{{2}}"
-"""Of an instant that every zone has, with an offset of whole minutes."""
+_TIMESTAMP_FORM = f"{_DAY_FORM}T{_TIME_FORM}"
 
 _DATE = re.compile(_DAY_FORM).fullmatch
 _TIME = re.compile(_TIME_FORM).fullmatch
-_TIMESTAMP = re.compile(TIMESTAMP_FORM).fullmatch
-_TIMESTAMPTZ = re.compile(f"({TIMESTAMP_FORM})[+-][0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}})?").fullmatch
+_TIMESTAMP = re.compile(_TIMESTAMP_FORM).fullmatch
+_TIMESTAMPTZ = re.compile(f"({_TIMESTAMP_FORM})[+-][0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}})?").fullmatch
+
+_AS_ZERO = bytes.maketrans(b"123456789", b"000000000")
+_FRACTIONS = [b"", *(b"." + b"0" * digits for digits in range(1, 7))]
+_TIMESTAMP_SHAPES = {b"0000-00-00T00:00:00" + fraction for fraction in _FRACTIONS}
+_INSTANT_SHAPES = {shape + sign + b"00:00" for shape in _TIMESTAMP_SHAPES for sign in (b"+", b"-")}
 
 
 def date_content(text: str) -> str | None:
@@ -55,27 +57,38 @@ def timestamp_content(text: str) -> str | None:
     return _moment_content(text) if _TIMESTAMP(text) else None
 
 
-def plain_timestamp_contents(texts: Sequence[str]) -> list[str] | None:
-    """Return the contents of texts of TIMESTAMP_FORM; None where one of them has none."""
+def plain_timestamps(texts: Sequence[str]) -> list[str] | None:
+    """Return the contents of texts of which each surely has one; None otherwise."""
+    return _moment_contents(texts) if _shapes(texts) <= _TIMESTAMP_SHAPES else None
+
+
+def plain_instants(texts: Sequence[str]) -> list[str] | None:
+    """Return the contents of instants that every zone has; None where one may have none."""
+    if not _shapes(texts) <= _INSTANT_SHAPES or _LAST_DAY in "".join(texts):
+        return None
+    return _moment_contents([text[:-6] for text in texts])
+
+
+def _shapes(texts: Sequence[str]) -> set[bytes]:
+    """Return the different texts that there are with each digit 0."""
+    return set("\n".join(texts).encode(errors="surrogatepass").translate(_AS_ZERO).split(b"\n"))
+
+
+def _moment_contents(texts: Sequence[str]) -> list[str] | None:
     try:
         times = [datetime.fromisoformat(text) - _ZERO for text in texts]
-    except ValueError:
+    except ValueError:  # such as 2027-02-30T00:00:00
         return None
     days = [since / _DAY for since in times]
     if min(days) < _FIRST_DAY:
         return None
     if max(days) >= _COARSE_FROM and any(since.microseconds for since in times):
         return None
-    numbers = to_json(days)[1:-1].decode().split(",")  # much faster than repr
+    numbers = to_json(days)[1:-1].decode().split(",")  # as repr has them, much faster
     return [
         (_MILLISECONDS if since.microseconds else _SECONDS) + number
         for since, number in zip(times, numbers, strict=True)
     ]
-
-
-def plain_instant_contents(texts: Sequence[str]) -> list[str] | None:
-    """Return the contents of texts of INSTANT_FORM; None where one of them has none."""
-    return plain_timestamp_contents([text[:-6] for text in texts])
 
 
 class InstantContent:

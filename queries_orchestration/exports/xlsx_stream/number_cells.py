@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -20,10 +21,24 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}").fullmatch
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?").fullmatch
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-][0-9]+)?").fullmatch
 
-PLAIN_INTEGER: Final = "(?>-?+[1-9][0-9]{0,14}+|0)"
-PLAIN_DECIMAL: Final = r"-?+(?=[0-9.]{1,15}+$)(?>0|[1-9][0-9]*+)(?>\.[0-9]++)?+"
-PLAIN_FLOAT: Final = r"-?+(?>0|[1-9][0-9]{0,20}+)(?>\.[0-9]{1,20}+)?+(?>e[+-][0-9]{2})?+"
-"""Forms whose numbers Excel surely holds; ``$`` is a line's end."""
+
+def _where_all_are(form: str) -> Callable[[Sequence[str]], Sequence[str] | None]:
+    """Return what returns texts that all have a form whose numbers Excel surely holds.
+
+    They are contents as they stand. ``$`` is a text's end.
+    """
+    all_are = re.compile(f"(?>{form}\n)*+", re.MULTILINE).fullmatch
+
+    def plain(texts: Sequence[str]) -> Sequence[str] | None:
+        lines = "\n".join(texts) + "\n"
+        return texts if all_are(lines) and lines.count("\n") == len(texts) else None
+
+    return plain
+
+
+plain_integers = _where_all_are("(?>-?+[1-9][0-9]{0,14}+|0)")
+plain_decimals = _where_all_are(r"-?+(?=[0-9.]{1,15}+$)(?>0|[1-9][0-9]*+)(?>\.[0-9]++)?+")
+plain_floats = _where_all_are(r"-?+(?>0|[1-9][0-9]{0,20}+)(?>\.[0-9]{1,20}+)?+(?>e[+-][0-9]{2})?+")
 
 
 def integer_content(text: str) -> str | None:

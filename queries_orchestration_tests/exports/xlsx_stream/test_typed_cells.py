@@ -15,7 +15,7 @@ from openpyxl.cell import Cell as BookCell
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.exports.xlsx_stream.cells import PageCells
 from queries_orchestration.exports.xlsx_stream.moment_cells import (
-    plain_timestamp_contents,
+    plain_timestamps,
     timestamp_content,
 )
 from queries_orchestration.model.columns import Column, ValueType
@@ -326,7 +326,7 @@ _UNTIL_2079 = st.datetimes(
 @given(st.lists(_UNTIL_2079 | _UNTIL_2079.map(lambda at: at.replace(microsecond=0)), min_size=1))
 def test_moments_made_together_have_the_digits_that_each_has(moments: list[datetime]) -> None:
     texts = [moment.isoformat() for moment in moments]
-    assert plain_timestamp_contents(texts) == [timestamp_content(text) for text in texts]
+    assert plain_timestamps(texts) == [timestamp_content(text) for text in texts]
 
 
 def test_a_column_with_one_text_of_another_form_is_the_same_cells_before_and_after() -> None:
