@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 from zoneinfo import ZoneInfo
 
 from queries_orchestration.exports.xlsx_stream import moment_cells, number_cells, styles
@@ -91,9 +91,8 @@ class ColumnCells:
         self._kind = kind
 
     def contents(self, column: Texts) -> Contents:
-        texts: Sequence[str] = column  # type: ignore[assignment]
-        is_full = all(column)
-        if not is_full:
+        texts = cast("Sequence[str]", column)
+        if not all(column):  # the cheaper question first
             texts = [text for text in column if text is not None]
         if not texts:
             return column

@@ -28,11 +28,11 @@ class Rows:
 
 def header_row(cells: Sequence[str]) -> str:
     """Return the first row, of cells without their addresses."""
-    addressed = [f'<c r="{letters(number)}1"{cell}' for number, cell in enumerate(cells, start=1)]
+    addressed = [f'<c r="{_letters(number)}1"{cell}' for number, cell in enumerate(cells, start=1)]
     return f'<row r="1">{"".join(addressed)}</row>'
 
 
-def letters(column: int) -> str:
+def _letters(column: int) -> str:
     """Return what Excel calls a column, counted from 1: A … Z, AA …"""
     letters = ""
     while column:
@@ -48,7 +48,7 @@ def _row(forms: Sequence[CellForm]) -> Callable[..., str]:
     """
     contents = [f"c{number}" for number in range(1, len(forms) + 1)]
     cells = [
-        _cell(letters(number), form, content)
+        _cell(_letters(number), form, content)
         for number, (form, content) in enumerate(zip(forms, contents, strict=True), start=1)
     ]
     parts = ["""f'<row r="{n}">'""", *cells, "'</row>'"]

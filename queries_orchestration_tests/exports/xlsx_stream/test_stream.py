@@ -126,19 +126,21 @@ def test_a_row_larger_than_a_sheet_leaves_no_empty_sheet_before_it() -> None:
     assert len(load_workbook(io.BytesIO(sink.content)).sheet_names) == 2
 
 
-def test_a_sheet_whose_xml_would_be_too_large_ends_and_nothing_is_counted_twice() -> None:
+@pytest.mark.parametrize(("page_rows", "most", "sheets"), [(10, 20_000, 4), (200, 40_000, 2)])
+def test_a_sheet_whose_xml_would_be_too_large_ends_and_nothing_is_counted_twice(
+    page_rows: int, most: int, sheets: int
+) -> None:
     sink = Sink()
-    most = 20_000
     rows = [(f"{n}\x0b" + "x" * 200,) for n in range(200)]
     with XlsxStream(sink, [Column("a", "text")], BERLIN, sheet_bytes=most) as writer:
-        for start in range(0, 200, 10):
-            writer.write_page(rows[start : start + 10])
+        for start in range(0, 200, page_rows):
+            writer.write_page(rows[start : start + page_rows])
         writer.finish()
     with zipfile.ZipFile(io.BytesIO(sink.content)) as archive:
         sizes = [info.file_size for info in archive.infolist() if "worksheets" in info.filename]
-    assert len(sizes) == 4
+    assert len(sizes) == sheets
     assert max(sizes) <= most
-    found = [row for n in range(1, 5) for row in read_sheet(sink.content, n)[1:]]
+    found = [row for n in range(1, sheets + 1) for row in read_sheet(sink.content, n)[1:]]
     assert found == [[text(row[0].replace("\x0b", "�"))] for row in rows]
     assert (writer.rows, writer.replaced_characters) == (200, 200)
 
