@@ -39,7 +39,7 @@ class Patience(Protocol):
 class Written:
     """What went into a file: rows without headers, and what its format could not hold.
 
-    A file of one query has its ``columns``, and ``snapshot_at``: as of when it was read.
+    ``snapshot_at`` is as of when its source was read; ``columns`` are those of a file of one query.
     """
 
     rows: int

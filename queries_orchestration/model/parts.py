@@ -78,5 +78,6 @@ class Part:
         """
         known = tuple(choices)
         if not isinstance(self.value, str) or self.value not in known:
-            raise self.refuse(f"{self.value!r} is not one of {', '.join(known)}")
+            listed = f"one of {', '.join(known)}" if known else "possible here: there is none"
+            raise self.refuse(f"{self.value!r} is not {listed}")
         return self.value

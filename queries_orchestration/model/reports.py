@@ -30,6 +30,7 @@ LONGEST_TEXT: Final = 20_000
 MOST_DECIMALS: Final = 10
 
 _PLOTTED: Final = frozenset(VALUE_TYPES) - {"json", "bytes"}
+_ADDITIVE: Final = frozenset({"sum", "count"})
 _REQUIRED: Final = ("show", "title", "query")
 _OPTIONAL: Final = ("values", "decimals")
 
@@ -222,7 +223,20 @@ def _parse_chart(kind: ChartKind, pieces: Mapping[str, Part], query: Query) -> C
             raise pieces["by"].refuse("makes the series of one y; there are more")
         if by in (x, *y):
             raise pieces["by"].refuse("is the x or the y already")
+        _check_additive(pieces["y"], query, y[0], {x, by})
     return ChartView(kind=kind, x=x, y=y, by=by)
+
+
+def _check_additive(part: Part, query: Query, y: int, shown: set[int]) -> None:
+    """Refuse a y that no sum makes sense of where rows of one x and series are added up."""
+    aggregate = query.columns[y].aggregate
+    groups = {n for n, column in enumerate(query.columns) if column.aggregate is None}
+    if query.is_grouped and aggregate not in _ADDITIVE and not groups <= shown:
+        others = ", ".join(query.columns[n].label for n in sorted(groups - shown))
+        raise part.refuse(
+            f"{query.columns[y].label!r} is an {aggregate}, and the chart would add it up over"
+            f" {others}: show a query that groups by x and by alone"
+        )
 
 
 def _column(part: Part, query: Query) -> int:

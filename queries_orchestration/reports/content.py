@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from queries_orchestration.model.columns import Column
 from queries_orchestration.model.reports import ChartKind
+from queries_orchestration.model.time_zones import zone
 
 Row: TypeAlias = Sequence[object]
 
@@ -24,6 +25,7 @@ class Head:
         workspace: its title.
         reader: title of the person as whom everything was read.
         moment: what relative values count from: the slot, or when it was asked for; aware.
+        read_at: when reading began; aware.
         time_zone: IANA name of the zone in which instants are shown.
         version: of the report.
         values: label and exact value of each of the report's parameters that has a value.
@@ -34,10 +36,16 @@ class Head:
     workspace: str
     reader: str
     moment: datetime
+    read_at: datetime
     time_zone: str
     version: int
     values: tuple[tuple[str, object], ...]
     headings: tuple[tuple[int, str], ...]
+
+    def told(self, instant: datetime) -> str:
+        """Return an instant for people, by the clocks of the document's zone."""
+        local = instant.astimezone(zone(self.time_zone))
+        return f"{local:%Y-%m-%d %H:%M} {self.time_zone} (UTC{local.isoformat()[-6:]})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

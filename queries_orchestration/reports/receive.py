@@ -32,7 +32,13 @@ def render_report(backends: Backends, receive: Receive, heartbeat: Heartbeat) ->
     def producer(file: ExportFile, opened: OpenedSource, patience: Patience) -> Produce:
         if not isinstance(opened, OpenedReport):
             raise TypeError("the report lane renders reports")
-        return report_producer(file, opened, settings=backends.settings, patience=patience)
+        return report_producer(
+            file,
+            opened,
+            settings=backends.settings,
+            patience=patience,
+            read_at=backends.clock(),
+        )
 
     return make_own_file(backends, receive, heartbeat, producer)
 

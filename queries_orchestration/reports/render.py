@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -24,12 +25,17 @@ _MOST_LISTED: Final = 20
 
 
 def report_producer(
-    file: ExportFile, opened: OpenedReport, *, settings: Settings, patience: Patience
+    file: ExportFile,
+    opened: OpenedReport,
+    *,
+    settings: Settings,
+    patience: Patience,
+    read_at: datetime,
 ) -> Produce:
-    """Return what writes the file of an export of a report."""
+    """Return what writes the file of an export of a report, which is read now, at ``read_at``."""
     return partial(
         write_report,
-        head=head_of(file, opened),
+        head=head_of(file, opened, read_at=read_at),
         file_format=file.export.format,
         opened=opened,
         bounds=bounds_of(file.export.format, settings),
@@ -70,10 +76,15 @@ def write_report(
         else:
             counts = write_workbook(head, reader.sections(), sink)
             replaced, cut = counts.replaced_characters, counts.cut_cells
-    return Written(rows=reader.rows, replaced_characters=replaced, cut_cells=cut)
+    return Written(
+        rows=reader.rows,
+        replaced_characters=replaced,
+        cut_cells=cut,
+        snapshot_at=head.read_at,
+    )
 
 
-def head_of(file: ExportFile, opened: OpenedReport) -> Head:
+def head_of(file: ExportFile, opened: OpenedReport, *, read_at: datetime) -> Head:
     """Return what stands before the sections."""
     titles = [
         section.section.title if isinstance(section, OpenedSection) else section.title
@@ -86,6 +97,7 @@ def head_of(file: ExportFile, opened: OpenedReport) -> Head:
         workspace=opened.workspace,
         reader=opened.reader,
         moment=file.moment,
+        read_at=read_at,
         time_zone=file.export.time_zone,
         version=file.export.version,
         values=tuple(

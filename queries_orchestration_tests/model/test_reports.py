@@ -48,6 +48,21 @@ QUERIES = {
         ("of", TYPES, [CARRIERS]),
         ("twice", ["delay", "delay", "day"], []),
     )
+} | {
+    "grouped": parse_query(
+        {
+            "dataset": "things",
+            "fields": [
+                {"field": "day"},
+                {"field": "carrier"},
+                {"field": "load"},
+                {"aggregate": "avg", "field": "delay", "label": "mean"},
+                {"aggregate": "sum", "field": "delay", "label": "sum"},
+                {"aggregate": "count", "label": "count"},
+            ],
+        },
+        FLIGHTS,
+    )
 }
 DAY1 = {"name": "day1", "type": "date"}
 FREE = {"name": "free", "type": "date", "required": False}
@@ -174,6 +189,19 @@ def test_a_column_whose_label_another_has_can_be_shown_with_all_but_not_named() 
 def test_a_fault_names_its_place(section: Any, message: str) -> None:
     assert refusal_of(section).startswith(message)
     assert refusal_of({"text": "first"}, section).startswith(message.replace("[0]", "[1]", 1))
+
+
+def test_a_chart_adds_up_only_what_has_a_sum() -> None:
+    chart = BAR | {"query": "grouped", "x": "day", "by": "carrier"}
+
+    assert refusal_of(chart | {"y": "mean"}) == (
+        "sections[0].y: 'mean' is an avg, and the chart would add it up over load:"
+        " show a query that groups by x and by alone"
+    )
+    for summed in ("sum", "count"):
+        assert isinstance(view_of(chart | {"y": summed}), ChartView)
+    without_series = {key: value for key, value in chart.items() if key != "by"}
+    assert isinstance(view_of(without_series | {"y": "mean"}), ChartView)
 
 
 @pytest.mark.parametrize(

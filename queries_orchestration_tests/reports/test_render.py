@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ HEAD = Head(
     workspace="Acme",
     reader="Ada Owner",
     moment=datetime(2027, 1, 4, 7, 0, tzinfo=UTC),
+    read_at=datetime(2027, 1, 4, 7, 2, tzinfo=UTC),
     time_zone="Europe/Berlin",
     version=3,
     values=(),
@@ -92,11 +93,12 @@ def test_the_head_of_an_export_is_that_of_who_asked_when(house: House) -> None:
     house.clock.at = MONDAY
     file, opened = _opened(house, time_zone="America/New_York", values={"at_least": 7})
 
-    assert head_of(file, opened) == Head(
+    assert head_of(file, opened, read_at=MONDAY + timedelta(minutes=1)) == Head(
         title="Sales of the week",
         workspace="Acme",
         reader="Ada Owner",
         moment=MONDAY,
+        read_at=MONDAY + timedelta(minutes=1),
         time_zone="America/New_York",
         version=2,
         values=(("At least", 7),),
@@ -112,8 +114,8 @@ def test_the_head_of_an_export_is_that_of_who_asked_when(house: House) -> None:
 def test_the_head_tells_the_defaults_and_every_value_that_there_is(house: House) -> None:
     by_default, with_note = _opened(house), _opened(house, values={"note": "urgent"})
 
-    assert head_of(*by_default).values == (("At least", 0),)
-    assert head_of(*with_note).values == (("At least", 0), ("Note", "urgent"))
+    assert head_of(*by_default, read_at=MONDAY).values == (("At least", 0),)
+    assert head_of(*with_note, read_at=MONDAY).values == (("At least", 0), ("Note", "urgent"))
 
 
 def test_a_page_shows_fewer_rows_than_a_section_reads_and_a_workbook_all_of_them() -> None:
@@ -174,7 +176,7 @@ def test_both_formats_say_what_was_read_and_left_out(orders: str, file_format: s
     ):
         assert words in text
     assert "21.25" not in text
-    assert written == Written(rows=26, replaced_characters=0, cut_cells=0)
+    assert written == Written(rows=26, replaced_characters=0, cut_cells=0, snapshot_at=HEAD.read_at)
     assert told == [25, 25, 26, 26]
 
 
@@ -219,12 +221,12 @@ def test_a_producer_writes_with_the_bounds_of_its_format_and_the_patience_it_is_
             checked.append(None)
 
     sink = io.BytesIO()
-    produce = report_producer(file, opened, settings=settings, patience=Counting())
+    produce = report_producer(file, opened, settings=settings, patience=Counting(), read_at=MONDAY)
     written = produce(sink, lambda rows: None)
 
     text = _text(sink.getvalue(), file_format)
     # five regions for the chart, five orders for the table, none of nobody's
-    assert written.rows == 10
+    assert (written.rows, written.snapshot_at) == (10, MONDAY)
     assert "made of the first 5" in text
     assert ("The first 3 of 5 rows are shown" in text) is (file_format == "pdf")
     # each section, and each of the two pages that were read

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 from queries_orchestration.exports.file_writer import Sink
 from queries_orchestration.model.errors import TransientError
 from queries_orchestration.model.fields import NUMBERS
-from queries_orchestration.model.time_zones import zone
 from queries_orchestration.reports.content import (
     Chart,
     Comparison,
@@ -118,7 +117,6 @@ class _Paper:
         sections = list(self._sections(contents))  # first: it counts and is consumed
         head, clean = self._head, self._clean
         form = PrintText(head.time_zone)
-        moment = head.moment.astimezone(zone(head.time_zone))
         title, workspace = clean(head.title), clean(head.workspace)
         headings = [(number, self._repeated(heading)) for number, heading in head.headings]
         return _template("report.html.jinja").render(
@@ -127,7 +125,8 @@ class _Paper:
             workspace=workspace,
             running_workspace=_running(workspace),
             reader=clean(head.reader),
-            moment=f"{moment:%Y-%m-%d %H:%M} {head.time_zone} (UTC{moment.isoformat()[-6:]})",
+            moment=head.told(head.moment),
+            read_at=head.told(head.read_at),
             version=head.version,
             values=[(clean(label), clean(form(value))) for label, value in head.values],
             headings=headings if len(headings) >= LISTED_FROM else [],
@@ -179,11 +178,14 @@ class _Paper:
         blocks = []
         for block in fit.blocks:
             rows = list(zip(*(cells[n] for n in block.columns), strict=True))
-            totals = rows.pop() if table.totals is not None else None
+            own = [n for n in block.columns if n or block is fit.blocks[0]]
+            totals = None
+            if table.totals is not None:
+                last = rows.pop()
+                totals = last if any(table.totals[n] is not None for n in own) else None
             caption = None
             if len(fit.blocks) > 1:
-                own = [n + 1 for n in block.columns if n or block is fit.blocks[0]]
-                caption = f"Columns {own[0]} to {own[-1]} of {len(labels)}"
+                caption = f"Columns {own[0] + 1} to {own[-1] + 1} of {len(labels)}"
             blocks.append(
                 _Block(
                     caption,

@@ -20,7 +20,9 @@ def markdown_html(text: str) -> str:
     from markdown_it import MarkdownIt
     from markdown_it.renderer import RendererHTML
 
-    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    reader = MarkdownIt("commonmark", {"html": False, "maxNesting": 100}).enable(
+        ["table", "strikethrough"]
+    )
     reader.validateLink = lambda url: url.lower().startswith(LINKED)  # type: ignore[method-assign]
     renderer = RendererHTML()
     tokens = reader.parse(text)

@@ -26,6 +26,7 @@ _BOLD = 1.12
 _DIGIT, _BOLD_DIGIT = 1.1, 1.2  # times as wide as an average character
 _KEPT_WHOLE = 17  # no cell up to this length is broken: instants, names, most numbers
 _NARROWEST, _WIDEST_LEAST, _WIDEST, _WIDEST_NUMBER = 3, 34, 100, 36
+_NUMBER_WORDS = frozenset({NULL, "NaN", "Infinity", "-Infinity"})
 _LINES = 10  # that a cell has at most, if the paper is wide enough
 
 
@@ -99,7 +100,7 @@ def _need(label: str, texts: Sequence[str], *, has_totals: bool) -> _Need:
 
 
 def _is_number(texts: Sequence[str]) -> bool:
-    return all(text == NULL or not text.strip("-0123456789,.e+") for text in texts)
+    return all(text in _NUMBER_WORDS or not text.strip("-0123456789,.e+") for text in texts)
 
 
 def _width(text: str) -> int:

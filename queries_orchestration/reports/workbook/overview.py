@@ -11,7 +11,6 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.utils import quote_sheetname
 from openpyxl.worksheet.hyperlink import Hyperlink
 
-from queries_orchestration.model.time_zones import zone
 from queries_orchestration.reports.content import Content, Head
 from queries_orchestration.reports.workbook.cells import Cells, representable
 from queries_orchestration.reports.workbook.sheet import (
@@ -96,10 +95,9 @@ class Overview:
 
     def _facts(self) -> Iterator[tuple[str, object]]:
         head = self._head
-        moment = head.moment.astimezone(zone(head.time_zone))
-        offset = moment.isoformat()[-6:]
         yield "Workspace", head.workspace
-        yield "For", f"{moment:%Y-%m-%d %H:%M} {head.time_zone} (UTC{offset})"
+        yield "For", head.told(head.moment)
+        yield "Read", head.told(head.read_at)
         yield "Data", f"as {head.reader} may see it"
         yield "Version", head.version
         yield from head.values

@@ -26,7 +26,7 @@ def plain_lines(markdown: str) -> tuple[Line, ...]:
 
     Emphasis is left out, a link's address follows its text, HTML is text.
     """
-    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    reader = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
     lines: list[Line] = []
     for block in SyntaxTreeNode(reader.parse(markdown)).children:
         if lines:

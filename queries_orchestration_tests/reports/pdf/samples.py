@@ -72,6 +72,7 @@ def head(
         workspace=workspace,
         reader=reader,
         moment=datetime(2027, 1, 4, 7, 0, tzinfo=UTC),
+        read_at=datetime(2027, 1, 4, 7, 0, 5, tzinfo=UTC),
         time_zone=BERLIN,
         version=3,
         values=values,

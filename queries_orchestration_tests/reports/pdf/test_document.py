@@ -49,8 +49,9 @@ def weekly() -> PdfReader:
 def test_the_head_says_what_was_read_when_and_by_whom(weekly: PdfReader) -> None:
     first = " ".join(weekly.pages[0].extract_text().split())
     assert first.startswith(
-        "Northwind Trading Sales of the week For 2027-01-04 08:00 Europe/Berlin (UTC+01:00) Data"
-        " as Ada Lovelace may see it Version 3 Region north From 2026-12-28 Contents"
+        "Northwind Trading Sales of the week For 2027-01-04 08:00 Europe/Berlin (UTC+01:00) Read"
+        " 2027-01-04 08:00 Europe/Berlin (UTC+01:00) Data as Ada Lovelace may see it Version 3"
+        " Region north From 2026-12-28 Contents"
     )
 
 
@@ -139,12 +140,12 @@ def test_notices_are_printed(weekly: PdfReader) -> None:
 def test_a_section_without_rows_says_so_in_its_place(weekly: PdfReader) -> None:
     text = text_of(weekly)
     assert "Customers without an address Customer City" in text
-    assert "Paid No rows. Complaints by region No rows." in text
+    assert "Paid No rows Complaints by region No rows" in text
 
 
 def test_a_number_without_rows_says_so() -> None:
     reader, _ = print_report([content(number(None, is_empty=True), "Sales")])
-    assert "Sales No rows." in text_of(reader)
+    assert "Sales No rows" in text_of(reader)
 
 
 def test_a_comparison_with_nothing_says_so() -> None:

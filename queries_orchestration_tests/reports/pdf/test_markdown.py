@@ -38,6 +38,10 @@ def test_a_text_keeps_its_form() -> None:
     assert '<th style="text-align:right">Meaning</th>' in html
 
 
+def test_what_is_nested_deeply_is_kept() -> None:
+    assert "deep" in markdown_html(">" * 60 + " deep")
+
+
 def test_headings_stand_below_that_of_the_section() -> None:
     html = markdown_html("# One\n\n## Two\n\n###### Six")
     assert html == "<h3>One</h3>\n<h4>Two</h4>\n<h6>Six</h6>\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, strategies as st
 
 from queries_orchestration.model.columns import Column
@@ -57,6 +58,15 @@ def test_the_type_becomes_smaller_before_the_paper_is_turned() -> None:
 def test_a_number_is_never_broken() -> None:
     (block,) = fit_table(["n", "Remark"], [["1,234,567.89"], ["word " * 100]]).blocks
     assert block.widths[0] > len("1,234,567.89") * 1.6
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "\N{EN DASH}"])
+def test_a_number_is_not_broken_beside_what_is_none(word: str) -> None:
+    labels, cells = ["Exact"] * 12, [["123456789012345678901234.56", word]] * 12
+
+    fit = fit_table(labels, cells)
+
+    assert fit == fit_table(labels, [[cells[0][0], "1"]] * 12)
 
 
 def test_a_total_has_room_in_bold() -> None:

@@ -47,6 +47,7 @@ def a_head(
         workspace="Flight operations",
         reader=reader,
         moment=MOMENT,
+        read_at=MOMENT + timedelta(seconds=90),
         time_zone=time_zone,
         version=7,
         values=tuple(values),

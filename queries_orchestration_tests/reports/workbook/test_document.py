@@ -49,12 +49,13 @@ def test_the_overview_tells_what_the_report_is_and_comes_first() -> None:
     assert book.sheetnames == ["Overview", "Section"]
     assert book.active is book.worksheets[0]
     assert book.properties.title == "Punctuality"
-    rows = [row[:2] for row in values_of(book.worksheets[0])[:11]]
+    rows = [row[:2] for row in values_of(book.worksheets[0])[:12]]
     assert rows == [
         ["Punctuality", None],
         [None, None],
         ["Workspace", "Flight operations"],
         ["For", "2027-03-01 09:00 Europe/Berlin (UTC+01:00)"],
+        ["Read", "2027-03-01 09:01 Europe/Berlin (UTC+01:00)"],
         ["Data", "as Ada may see it"],
         ["Version", 7],
         ["Airport", "=JFK"],
@@ -74,7 +75,7 @@ def test_the_overview_lists_titled_sections_with_links_and_notices() -> None:
     content, _ = written_workbook(contents)
     book = opened(content)
     assert book.sheetnames == ["Overview", "It's  A", "Text 1", "Last"]
-    header, *rows = list(book.worksheets[0].iter_rows(min_row=8))
+    header, *rows = list(book.worksheets[0].iter_rows(min_row=9))
     assert [cell.value for cell in header] == ["Section", "Sheet", "Notices"]
     assert [[cell.value for cell in row] for row in rows] == [
         ["1", "It's [A]", None],

@@ -39,6 +39,11 @@ def test_markdown_becomes_plain_lines(markdown: str, lines: list[str]) -> None:
     assert [line.text for line in plain_lines(markdown)] == lines
 
 
+def test_what_is_nested_deeply_is_kept() -> None:
+    (line,) = plain_lines(">" * 60 + " deep")
+    assert line.text.strip() == "deep"
+
+
 def test_headings_keep_their_level() -> None:
     assert plain_lines("# a\n\n### *b*\n\nc\n=\n") == (
         Line("a", 1),

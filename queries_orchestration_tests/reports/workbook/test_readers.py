@@ -75,7 +75,7 @@ def test_libreoffice_reads_the_values_and_draws_the_charts(
         ),
         ("Mean delay", {"Mean delay": [12.3333333333333, -0.714285714285714, 4.5]}),
     ]
-    links = [row[0].hyperlink for row in opened(saved.read_bytes()).worksheets[0]["B9:B18"]]
+    links = [row[0].hyperlink for row in opened(saved.read_bytes()).worksheets[0]["B10:B19"]]
     assert all(link and link.location for link in links)
 
 

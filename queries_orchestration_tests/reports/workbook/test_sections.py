@@ -302,9 +302,9 @@ def test_text_is_text_wherever_it_stands(text: str, seen: str) -> None:
         calamine_rows(content, sheet) for sheet in range(1, 6)
     ]
     assert overview[0][0] == seen
-    assert overview[4][1] == f"as {seen} may see it"
-    assert overview[6][:2] == [seen, seen]
-    assert [row[1] for row in overview[9:12]] == [seen] * 3
+    assert overview[5][1] == f"as {seen} may see it"
+    assert overview[7][:2] == [seen, seen]
+    assert [row[1] for row in overview[10:13]] == [seen] * 3
     assert [table[0][0], *table[2], *table[3]] == [seen] * 5
     assert [number[0][0], *number[2]] == [seen] * 3
     assert [chart[0][0], *chart[-2], chart[-1][0]] == [seen] * 4

@@ -102,7 +102,7 @@ def test_references_to_a_sheet_quote_its_name() -> None:
     )
     book = opened(content)
     name = "'It''s ''A''! & $B$1'"
-    link = book.worksheets[0]["B9"].hyperlink
+    link = book.worksheets[0]["B10"].hyperlink
     assert link is not None
     assert link.location == f"{name}!A1"
     series = charts_of(book.worksheets[1])[0].series[0]
