@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,8 @@ from pypdf import PdfReader
 from python_calamine import CalamineWorkbook
 
 from queries_orchestration.settings import MAX_RECEIVES, REPORT_LANE
-from queries_orchestration_tests.cli.conftest import Call, Place
+from queries_orchestration_tests.cli.conftest import Call, Place, answer_of
+from queries_orchestration_tests.cli.watched import children, wait_for_upload
 from queries_orchestration_tests.house import MONDAY, House
 from queries_orchestration_tests.report_house import (
     SALES,
@@ -63,6 +68,40 @@ def test_a_tick_renders_and_delivers_reports_in_both_lanes_at_once(
         assert one["file"]["rows"] == 7 + 101
         head = Path(one["file"]["location"]).read_bytes()[:4]
         assert head == (b"%PDF" if one["file"]["format"] == "pdf" else b"PK\x03\x04")
+
+
+def test_a_render_whose_process_was_killed_is_found_again_while_its_delivery_waits(
+    report_place: Place, call: Call
+) -> None:
+    environment = report_place.environment
+    environment.update(
+        QUERIES_HEARTBEAT_INTERVAL="0.5",
+        QUERIES_HEARTBEAT_SILENCE="2",
+        QUERIES_RETRY_DELAY="0.001",
+    )
+    schedules = call(environment, "schedules", "list", "--json").json()["schedules"]
+    (slot,) = {one["next_slot"] for one in schedules}
+    with closing(sqlite3.connect(report_place.folder / "shop.db", isolation_level=None)) as shop:
+        shop.execute("BEGIN EXCLUSIVE")  # whoever reads the source waits
+        command = report_place.start("tick", "--at", slot, "--work")
+        wait_for_upload(report_place, command)
+        (lane,) = [one for one in children(command.pid) if REPORT_LANE in _words_of(one)]
+        os.kill(lane, signal.SIGKILL)
+    killed = answer_of(command)
+
+    assert killed.status == 1
+    assert killed.err.splitlines()[-1].startswith(
+        "lane_failed: The process of the report lane ended with status -9"
+    )
+    history = call(environment, "history", "--json").json()["occurrences"]
+    assert [(one["outcome"], one["receives"]) for one in history] == [("delivered", 1)] * 2
+    with closing(sqlite3.connect(report_place.home / "queries.db")) as store:
+        renders = store.execute("SELECT receive_number FROM claims WHERE lane = 'report'")
+        assert sorted(renders) == [(1,), (2,)]
+
+
+def _words_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
 
 
 def test_run_now_renders_the_report_and_delivers_it(report_place: Place) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import subprocess
 import time
 from collections import Counter
 from contextlib import closing
@@ -13,13 +12,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration_tests.cli.conftest import Call, Place, answer_of
+from queries_orchestration_tests.cli.watched import PATIENCE, children, wait_for_upload
 from queries_orchestration_tests.house import CATALOG
 
-PATIENCE = 30.0
 PASSWORD = "tr0ub4dor"
 ADDRESSES = ("bob@example.org", "cyd@example.org", "ada@example.org")
 
@@ -171,8 +168,8 @@ def test_killed_in_the_middle_of_a_file_it_is_found_again_and_delivered_once(
     with closing(sqlite3.connect(place.folder / "shop.db", isolation_level=None)) as shop:
         shop.execute("BEGIN EXCLUSIVE")  # whoever reads the source waits
         command = place.start("tick", "--at", slot, "--work")
-        _wait_for_upload(place, command)
-        (lane,) = _children(command.pid)
+        wait_for_upload(place, command)
+        (lane,) = children(command.pid)
         os.kill(lane, signal.SIGKILL)
         killed = answer_of(command)
     assert killed.status == 1
@@ -213,17 +210,6 @@ def test_killed_in_the_middle_of_a_file_it_is_found_again_and_delivered_once(
     assert call(place.environment, "tick", "--json").json()["waiting"] == []
 
 
-def _wait_for_upload(place: Place, command: subprocess.Popen[str]) -> None:
-    """Wait until the upload of a file is begun and recorded."""
-    end = time.monotonic() + PATIENCE
-    with closing(sqlite3.connect(place.home / "queries.db")) as store:
-        while time.monotonic() < end and command.poll() is None:
-            if store.execute("SELECT 1 FROM exports WHERE upload_id IS NOT NULL").fetchall():
-                return
-            time.sleep(0.05)
-    pytest.fail(f"no file was begun: {command.communicate()}")
-
-
 def _passes_ended(place: Place) -> list[tuple[str]]:
     with closing(sqlite3.connect(place.home / "queries.db")) as store:
         return store.execute("SELECT pass_ended_at FROM dispatcher_heartbeats").fetchall()
@@ -235,9 +221,3 @@ def _wait_for_another_pass(place: Place, known: list[tuple[str]]) -> None:
     while _passes_ended(place) in (known, [(None,)]):
         assert time.monotonic() < end
         time.sleep(0.05)
-
-
-def _children(pid: int) -> list[int]:
-    """The processes that a process has started, by whichever of its threads."""
-    listed = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
-    return [int(child) for children in listed for child in children.split()]
