@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 from typing import Any
 
@@ -65,7 +66,7 @@ def request_file(
         state="ready",
         size=len(CONTENT),
         rows=1,
-        sha256="0" * 64,
+        sha256=hashlib.sha256(CONTENT).hexdigest(),
         completed_at=house.clock.at,
         expires_at=house.clock.at + INTERACTIVE_LIFETIME,
     )

@@ -191,6 +191,7 @@ def fetch(
     Raises:
         NotFound, AccessLost, Refused: as ``exports.download``; or ``out`` is there already.
         NotSaved: ``out`` cannot be written; nothing is left there.
+        FileDiffers: the file's bytes are not those that were recorded.
         SourceUnavailable, StorageUnavailable, StoreUnavailable: try again later.
     """
     link = give_link(
@@ -203,15 +204,15 @@ def fetch(
         export_id=export_id,
     )
     found = open_link(backends.storage, link, now=backends.clock())
+    file = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)
     with found.stream as stream:
         try:
-            save(stream, out, force=force)
+            save(stream, out, force=force, sha256=file.export.sha256)
         except NotSaved as error:
             raise NotSaved(
                 f"{error.message} The export is ready: `queries exports download {export_id}"
                 f" --workspace {place.name} --as {asker.name} --out FILE` fetches it."
             ) from error
-    file = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)
     if as_json:
         print_json({**export_json(place.name, file), "out": str(out)})
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import sys
@@ -20,6 +21,12 @@ class NotSaved(QueriesError):
     """The file cannot be written there."""
 
     code = "disk_error"
+
+
+class FileDiffers(QueriesError):
+    """What came is not what was recorded."""
+
+    code = "file_differs"
 
 
 def check_place(out: Path, *, force: bool) -> None:
@@ -45,20 +52,24 @@ def check_place(out: Path, *, force: bool) -> None:
         pass
 
 
-def save(stream: BinaryIO, out: Path, *, force: bool) -> None:
+def save(stream: BinaryIO, out: Path, *, force: bool, sha256: str | None = None) -> None:
     """Write what ``stream`` holds to ``out``, which appears when all of it is on the disk.
 
+    Args:
+        sha256: that of the bytes, in hexadecimal digits, where it is known.
+
     Raises:
+        FileDiffers: the bytes have another ``sha256``; only standard output got them.
         Refused: something is there by now (``file_exists``), and ``force`` is not given.
         NotSaved: the disk is full, or the folder cannot be written; nothing is left there.
     """
     if out == STANDARD_OUTPUT:
-        for chunk in _chunks(stream):
+        for chunk in _chunks(stream, sha256):
             sys.stdout.buffer.write(chunk)
         return
     with _writing(out), _temporary(out) as path:
         with path.open("wb") as file:
-            for chunk in _chunks(stream):
+            for chunk in _chunks(stream, sha256):
                 file.write(chunk)
             file.flush()
             os.fsync(file.fileno())
@@ -69,7 +80,8 @@ def save(stream: BinaryIO, out: Path, *, force: bool) -> None:
             _rename_to_new(path, out)
 
 
-def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+def _chunks(stream: BinaryIO, sha256: str | None) -> Iterator[bytes]:
+    digest = hashlib.sha256()
     while True:
         try:
             chunk = stream.read(_CHUNK_BYTES)
@@ -78,8 +90,14 @@ def _chunks(stream: BinaryIO) -> Iterator[bytes]:
                 f"The file cannot be read from the storage: {error.strerror}."
             ) from error
         if not chunk:
-            return
+            break
+        digest.update(chunk)
         yield chunk
+    if sha256 is not None and digest.hexdigest() != sha256:
+        raise FileDiffers(
+            f"What the storage sent has the SHA-256 {digest.hexdigest()}, and {sha256} was recorded"
+            " when the file was made: do not use it; `queries exports verify` looks again."
+        )
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def export_pairs(workspace: str, file: ExportFile) -> list[tuple[str, object]]:
         ("state", export.state),
         ("reason", reason),
         ("file", file.file_name),
-        ("size", size_of(file)),
+        ("so far" if export.size is None else "size", size_of(file)),
         ("columns", ", ".join(column["label"] for column in export.columns or [])),
         ("took", duration_and_rate(export)),
         ("read as of", export.snapshot_at and local_text(export.snapshot_at, clocks)),

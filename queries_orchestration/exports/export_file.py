@@ -68,7 +68,9 @@ class ExportFile:
 
     def missing(self) -> Refused:
         """The refusal of a file that storage lost, or holds in part."""
-        return Refused(f"The file is not in the storage any more: {self._again}", code="file_gone")
+        return Refused(
+            f"The storage holds no whole file of it any more: {self._again}", code="file_gone"
+        )
 
     @property
     def _again(self) -> str:

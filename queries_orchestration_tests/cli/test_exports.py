@@ -113,7 +113,7 @@ def test_show_tells_how_far_a_running_one_is_and_how_fast(small_house: House, ca
         1_500_000,
         15_000,
     )
-    assert "size       30,000 rows, 1.5 MB\n" in text
+    assert "so far     30,000 rows, 1.5 MB\n" in text
     assert "took       2.0 s, 15,000 rows/s\n" in text
 
 
@@ -235,14 +235,29 @@ def test_the_file_is_fetched_through_a_link_and_the_download_recorded(
 
     first = call(house.environment, *words)
     refused = call(house.environment, *words)
-    put_file(house, export_id, CONTENT[::-1])
+    out.write_bytes(b"older")
     forced = call(house.environment, *words, "--force")
 
     assert (first.status, refused.status, forced.status) == (0, 2, 0)
     assert first.out == f"{out}: 1 row, {len(CONTENT)} bytes\n"
     assert refused.err == f"file_exists: {out} is there already: --force replaces it.\n"
-    assert out.read_bytes() == CONTENT[::-1]
+    assert out.read_bytes() == CONTENT
     assert len(recorded(house, export_id)) == 2
+
+
+def test_a_file_that_was_changed_in_the_storage_is_not_taken_for_it(
+    house: House, call: Call, tmp_path: Path
+) -> None:
+    export_id = request_file(house, "ada")
+    put_file(house, export_id, CONTENT[::-1])
+
+    told = call(
+        house.environment,
+        *("exports", "download", export_id, "--as", "ada", "--out", tmp_path / "orders.csv"),
+    )
+
+    assert (told.status, told.err.split(":")[0]) == (1, "file_differs")
+    assert list(tmp_path.glob("*.csv")) == []
 
 
 def test_standard_output_gets_the_bytes_alone(small_house: House, call: Call) -> None:

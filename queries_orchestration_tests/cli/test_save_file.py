@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import os
 import resource
@@ -12,10 +13,24 @@ from pathlib import Path
 
 import pytest
 
-from queries_orchestration.cli.save_file import NotSaved, check_place, save
+from queries_orchestration.cli.save_file import FileDiffers, NotSaved, check_place, save
 from queries_orchestration.model.errors import Refused, StorageUnavailable
 
 CONTENT = b"0123456789" * 1_000
+
+
+def test_other_bytes_than_those_recorded_make_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileDiffers, match="do not use it"):
+        save(io.BytesIO(CONTENT), tmp_path / "x.csv", force=False, sha256="0" * 64)
+    assert list(tmp_path.iterdir()) == []
+
+    save(
+        io.BytesIO(CONTENT),
+        tmp_path / "x.csv",
+        force=False,
+        sha256=hashlib.sha256(CONTENT).hexdigest(),
+    )
+    assert (tmp_path / "x.csv").read_bytes() == CONTENT
 
 
 def test_a_file_appears_under_its_name_with_the_rights_of_any_other(tmp_path: Path) -> None:
