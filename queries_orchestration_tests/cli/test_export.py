@@ -37,7 +37,7 @@ queries:
     parameters: [{name: region, type: text, allowed: [r1, r2]}]
 """
 OTHER_WORKSPACE = "workspace: {name: berlin, title: Berlin, time_zone: Europe/Berlin}\n"
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 ASKED = ("export", "all-orders", "--as", "ada", "--format", "csv")
 

@@ -85,7 +85,7 @@ def dagster_dev(house: House, port: int) -> Iterator[DagsterDev]:
         finally:
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(30)
+                process.wait(90)
             finally:
                 _end_what_is_left(process.pid)
 

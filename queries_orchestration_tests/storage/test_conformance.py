@@ -18,8 +18,11 @@ KEY = "0b2f/exports/9c1e.csv"
 CSV = "text/csv"
 PART = b"x" * (5 * 1024 * 1024)
 NAME = "Отчёт 2027-01-04.csv"
-NOW = datetime.now(UTC).replace(microsecond=0)
-"""A real server of links has its own clock."""
+
+
+def now() -> datetime:
+    """The real time, since a link of S3 ends by it; never that of the import, long ago by now."""
+    return datetime.now(UTC).replace(microsecond=0)
 
 
 def begin(storage: Storage, *parts: bytes, key: str = KEY) -> tuple[str, list[PartReceipt]]:
@@ -51,7 +54,7 @@ def link_to(storage: Storage, *, key: str = KEY, file_name: str = NAME, minutes:
         key,
         file_name=file_name,
         content_type=CONTENT_TYPES["csv"],
-        expires_at=NOW + timedelta(minutes=minutes),
+        expires_at=now() + timedelta(minutes=minutes),
     )
 
 
@@ -221,7 +224,7 @@ def test_a_link_gives_the_file_under_its_name_and_type(
     storage: Storage, fetch: Fetch, name: str
 ) -> None:
     put(storage, b"a,b\n")
-    assert fetch(link_to(storage, file_name=name), NOW) == Fetched(
+    assert fetch(link_to(storage, file_name=name), now()) == Fetched(
         b"a,b\n", name, "text/csv; charset=utf-8"
     )
 
@@ -243,7 +246,7 @@ def test_a_file_of_any_title_lies_under_ids_and_is_downloaded_under_its_name(
 ) -> None:
     put(storage, b"a,b\n")
     file = file_name(title, day=date(2027, 1, 4), file_format="csv")
-    assert fetch(link_to(storage, file_name=file), NOW).file_name == f"{name} 2027-01-04.csv"
+    assert fetch(link_to(storage, file_name=file), now()).file_name == f"{name} 2027-01-04.csv"
 
 
 def test_two_receives_that_race_leave_the_whole_file_of_one(storage: Storage) -> None:
@@ -273,19 +276,19 @@ def test_an_open_upload_tells_when_it_was_begun(storage: Storage) -> None:
 def test_a_link_opens_as_often_as_it_is_opened_in_its_time(storage: Storage, fetch: Fetch) -> None:
     put(storage, b"x")
     url = link_to(storage)
-    assert fetch(url, NOW) == fetch(url, NOW + timedelta(minutes=4))
+    assert fetch(url, now()) == fetch(url, now() + timedelta(minutes=4))
 
 
 def test_a_link_gives_its_own_file_alone(storage: Storage, fetch: Fetch) -> None:
     put(storage, b"one", key="w/one.csv")
     put(storage, b"two", key="w/two.csv")
-    assert fetch(link_to(storage, key="w/two.csv"), NOW).content == b"two"
+    assert fetch(link_to(storage, key="w/two.csv"), now()).content == b"two"
 
 
 def test_an_ended_link_is_refused(storage: Storage, fetch: Fetch) -> None:
     put(storage, b"x")
     with pytest.raises(LinkRefused):
-        fetch(link_to(storage, minutes=-1), NOW)
+        fetch(link_to(storage, minutes=-1), now())
 
 
 @pytest.mark.parametrize(
@@ -297,14 +300,14 @@ def test_a_changed_link_is_refused(
     put(storage, b"x")
     root, _, end = link_to(storage).rpartition("/")
     with pytest.raises(LinkRefused):
-        fetch(f"{root}/{change(end)}", NOW)
+        fetch(f"{root}/{change(end)}", now())
 
 
 def test_a_link_to_no_file_is_refused(storage: Storage, fetch: Fetch) -> None:
     with pytest.raises(LinkRefused):
-        fetch(link_to(storage), NOW)
+        fetch(link_to(storage), now())
     put(storage, b"x")
     url = link_to(storage)
     storage.delete(KEY)
     with pytest.raises(LinkRefused):
-        fetch(url, NOW)
+        fetch(url, now())
