@@ -42,7 +42,10 @@ _SAME: Final[Mapping[ValueType, Callable[[str], object] | None]] = {
 }
 """By type, whether stored texts, a line each, are the texts that files have; None: always."""
 
-_INSTANTS: Final = _lines(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|\+00:00)?")
+_INSTANTS: Final = _lines(
+    r"\d{4}-\d\d-\d\d[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?(?:Z|\+00:00)?"
+)
+"""Minutes and seconds are kept as they stand, so they must be some; days are looked at later."""
 
 
 def quickly(type_: ValueType, form: TextForm) -> Quickly:

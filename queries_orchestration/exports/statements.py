@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from sqlalchemy import Dialect, Select
 
 from queries_orchestration.model.compile import CompiledQuery
+from queries_orchestration.model.dialects import RawText, cursor_part
 
 Values: TypeAlias = dict[str, Any] | tuple[Any, ...]
 
@@ -33,7 +34,7 @@ def driver_statement(statement: Select[Any], dialect: Dialect) -> DriverStatemen
 
 
 class PageStatements:
-    """The statements of all pages of a query, compiled once for each pattern of NULLs.
+    """The statements of all pages of a query, compiled once for each pattern of values.
 
     Compiling anew for each page would cost as much as reading it.
     """
@@ -52,18 +53,19 @@ class PageStatements:
         self._query = query
         self._dialect = dialect
         self._shape = shape
-        self._made: dict[tuple[bool, ...] | None, DriverStatement] = {}
+        self._made: dict[tuple[object, ...] | None, DriverStatement] = {}
 
     def after(self, cursor: Sequence[object] | None) -> DriverStatement:
         """Return the statement of the page that comes after a row; None: of the first page."""
-        pattern = None if cursor is None else tuple(value is None for value in cursor)
-        if pattern not in self._made:
-            marks = pattern and [
-                None if is_null else _Mark(position) for position, is_null in enumerate(pattern)
-            ]
+        marks: tuple[object, ...] | None = None
+        if cursor is not None:
+            parts = [cursor_part(value) for value in cursor]
+            marks = tuple(_mark(part, position) for position, part in enumerate(parts))
+            cursor = [part.content if isinstance(part, RawText) else part for part in parts]
+        if marks not in self._made:
             rest = self._query.statement if marks is None else self._query.rest_after(marks)
-            self._made[pattern] = driver_statement(self._shape(rest), self._dialect)
-        made = self._made[pattern]
+            self._made[marks] = driver_statement(self._shape(rest), self._dialect)
+        made = self._made[marks]
         if cursor is None:
             return made
 
@@ -82,6 +84,12 @@ class _Mark:
     """Stands for the cursor's value at a position."""
 
     position: int
+
+
+def _mark(part: object, position: int) -> object:
+    if part is None:
+        return None
+    return RawText(_Mark(position)) if isinstance(part, RawText) else _Mark(position)
 
 
 def _bound(compiled: Any, name: str, value: object) -> object:

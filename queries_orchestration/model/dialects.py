@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Final
@@ -30,6 +31,7 @@ from sqlalchemy import (
     String,
     Text,
     TypeDecorator,
+    UnaryExpression,
     all_,
     any_,
     bindparam,
@@ -106,6 +108,32 @@ class SourceValue(TypeDecorator[object]):
 def bound(value: object) -> BindParameter[object]:
     """Make a bound parameter; values never become part of the statement's text."""
     return bindparam(None, value, type_=SourceValue())
+
+
+@dataclass(frozen=True, slots=True)
+class RawText:
+    """Text of a cursor that SQLite keeps although it is no UTF-8, by its bytes."""
+
+    content: object
+
+
+def cursor_part(value: object) -> object:
+    """Return one value of a cursor as it can be bound: no driver takes text that is no UTF-8."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return RawText(value.encode("utf-8", "surrogateescape"))
+    return value
+
+
+def edge(value: object) -> Expression:
+    """Bind one value of a cursor, to be compared with what it was selected from."""
+    part = cursor_part(value)
+    if not isinstance(part, RawText):
+        return bound(part)
+    # With a plus it has no affinity of its own, as any bound value, and takes the column's.
+    return UnaryExpression(cast(bound(part.content), Text), operator=operators.custom_op("+"))
 
 
 def comparison(field: Expression, type_: ValueType, op: str, value: object) -> Expression:

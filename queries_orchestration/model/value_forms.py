@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Final, Literal, get_args
 
 from queries_orchestration.model.time_zones import instant_of, zone
@@ -67,7 +67,7 @@ def read_list(given: object) -> list[object] | None:
         try:
             # A number with a point is exact in the text, and stays so.
             given = json.loads(given, parse_float=Decimal, parse_constant=_no_number)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, InvalidOperation):
             return None
     return list(given) if isinstance(given, list | tuple) else None
 

@@ -4,7 +4,7 @@ The only place that turns one into the other. It is strict: a value that the typ
 exactly is a fault, never a guess. SQLite keeps what was written into it; what we read:
 
 =============  ==============================================================================
-decimal        integer, real (its shortest digits), text
+decimal        integer, real (its shortest digits), text; as many digits as PostgreSQL holds
 boolean        0, 1, ``true``, ``false``
 date, time     ISO 8601 text
 timestamp      ISO 8601 text without offset
@@ -16,6 +16,7 @@ timestamptz    ISO 8601 text; without an offset it is UTC, as SQLite's own funct
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
@@ -28,6 +29,9 @@ from queries_orchestration.model.columns import ValueType
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+# What PostgreSQL's numeric holds.
+_DIGITS_BEFORE_POINT: Final = 131_072
+_DIGITS_AFTER_POINT: Final = 16_383
 _FINER: Final = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]", re.ASCII)
 _BOOLEANS: Final = {0: False, 1: True, "0": False, "1": True, "false": False, "true": True}
 
@@ -164,6 +168,17 @@ def _integer(raw: object) -> int:
 
 
 def _decimal(raw: object) -> Decimal:
+    number = _any_decimal(raw)
+    if not number.is_finite():
+        return number
+    exponent: Any = number.as_tuple().exponent
+    # Written out, 1e999999999 would have as many digits.
+    if number.adjusted() >= _DIGITS_BEFORE_POINT or exponent < -_DIGITS_AFTER_POINT:
+        raise ValueError
+    return number
+
+
+def _any_decimal(raw: object) -> Decimal:
     if isinstance(raw, Decimal):
         return raw
     if isinstance(raw, int) and not isinstance(raw, bool):
@@ -181,8 +196,16 @@ def _float(raw: object) -> float:
     if isinstance(raw, int) and not isinstance(raw, bool) and int(float(raw)) == raw:
         return float(raw)
     if isinstance(raw, Decimal) or (isinstance(raw, str) and _NUMBER.fullmatch(raw)):
-        return float(raw)
+        return _float_near(Decimal(raw))
     raise TypeError
+
+
+def _float_near(number: Decimal) -> float:
+    near = float(number)
+    # What is too large or too small for a float would become infinite or zero in silence.
+    if number.is_finite() and (math.isinf(near) or (number and not near)):
+        raise ValueError
+    return near
 
 
 def _boolean(raw: object) -> bool:

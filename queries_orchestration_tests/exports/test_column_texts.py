@@ -297,6 +297,7 @@ def test_a_column_of_another_type_than_the_catalog_says_is_told_as_printed(
     file_of(source_url, query, "xlsx")
 
 
+LONGEST_CELL = 32_767
 NOT_OF_THE_TYPE = [
     ("integer", "many", "many", "many"),
     ("integer", 1.5, "1.5", "1.5"),
@@ -307,6 +308,21 @@ NOT_OF_THE_TYPE = [
     ("decimal", "1,5", "1,5", "1,5"),
     ("decimal", "1e-3", "0.001", 0.001),
     ("decimal", 0.1, "0.1", 0.1),
+    ("decimal", "1e131071", "1" + "0" * 131_071, None),
+    ("decimal", "1E131072", "1E131072", "1E131072"),
+    ("decimal", "10e131071", "10e131071", "10e131071"),
+    ("decimal", "-1e999999999", "-1e999999999", "-1e999999999"),
+    ("decimal", "1e99999999999999999999", "1e99999999999999999999", None),
+    ("decimal", "1e-16383", "0." + "0" * 16_382 + "1", "0." + "0" * 16_382 + "1"),
+    ("decimal", "1e-16384", "1e-16384", "1e-16384"),
+    ("decimal", "10e-16384", "10e-16384", "10e-16384"),
+    ("decimal", "1e-999999999", "1e-999999999", "1e-999999999"),
+    ("decimal", "0e999999999", "0e999999999", "0e999999999"),
+    ("float", "1e308", "1e+308", 1e308),
+    ("float", "1e400", "1e400", "1e400"),
+    ("float", "-1e999999999", "-1e999999999", "-1e999999999"),
+    ("float", "1e-400", "1e-400", "1e-400"),
+    ("float", "0e-400", "0", 0),
     ("float", "fast", "fast", "fast"),
     ("float", 2**53, "9.007199254740992e+15", 2**53),
     ("boolean", 2, "2", "2"),
@@ -349,6 +365,8 @@ def test_what_sqlite_keeps_in_a_column_of_another_type_is_told_as_it_is(
     made = file_of(source_url, query, "csv", options=FileOptions(time_zone="Europe/Berlin"))
 
     assert read_csv(made.content)[1] == [told]
-    assert calamine_rows(file_of(source_url, query, "xlsx").content)[1] == [
-        told if cell is None else cell
-    ]
+    workbook = file_of(source_url, query, "xlsx")
+    if workbook.written.cut_cells:
+        assert len(told) > LONGEST_CELL
+        return
+    assert calamine_rows(workbook.content)[1] == [told if cell is None else cell]

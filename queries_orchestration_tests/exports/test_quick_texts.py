@@ -55,6 +55,43 @@ def test_a_column_at_once_is_as_its_values_one_by_one(data: st.DataObject, zone:
     assert list(to_texts(type_, form)(column)) == [_one(cell, type_, form) for cell in column]
 
 
+def _number(most: int, *rarely: int) -> st.SearchStrategy[str]:
+    return (st.integers(0, most) | st.sampled_from(rarely)).map("{:02}".format)
+
+
+DAYS = st.tuples(
+    st.sampled_from(["2016", "2027", "1999", "0000", "0001", "9999"]),
+    _number(12, 13, 99),
+    _number(31, 32, 99),
+).map("-".join)
+TIMES = st.tuples(
+    st.tuples(_number(23, 24, 99), _number(59, 60, 99), _number(59, 60, 61, 99)).map(":".join),
+    st.sampled_from(["", "", ".5", ".000000", ".123456", ".999999", ".1234567"]),
+).map("".join)
+MOMENTS = st.tuples(
+    DAYS, st.sampled_from("T T T_"), TIMES, st.sampled_from(["", "Z", "+00:00", "-05:30", "+24:00"])
+).map("".join)
+
+
+@settings(max_examples=500)
+@given(
+    type_=st.sampled_from(["timestamptz", "timestamp", "date", "time"]),
+    page=st.lists(st.none() | MOMENTS, max_size=6)
+    | st.lists(DAYS, max_size=6)
+    | st.lists(TIMES, max_size=6),
+    zone=st.sampled_from(ZONES),
+)
+def test_moments_that_are_none_are_told_as_they_are_whatever_their_neighbours(
+    type_: ValueType, page: list[str | None], zone: str
+) -> None:
+    form = TextForm(ZoneInfo(zone))
+    texts = to_texts(type_, form)
+
+    told = list(texts(page))
+    assert told == [_one(cell, type_, form) for cell in page]
+    assert list(texts([*page, "unusual"])) == [*told, "unusual"]
+
+
 @pytest.mark.parametrize(
     ("type_", "column", "texts"),
     [
@@ -79,6 +116,8 @@ def test_a_column_at_once_is_as_its_values_one_by_one(data: st.DataObject, zone:
         ),
         ("timestamptz", ["2027-13-01T00:00:00Z"], None),
         ("timestamptz", ["2027-01-01T24:00:00Z"], None),
+        ("timestamptz", ["2016-12-31T23:59:60Z"], None),
+        ("timestamptz", ["2027-07-01T00:99:59Z"], None),
         ("timestamptz", ["1890-01-01T00:00:00Z"], None),  # an offset of minutes and seconds
     ],
 )

@@ -85,6 +85,7 @@ def test_a_list_is_json_on_the_command_line(
     [
         *("EWR", "EWR,JFK", "", "[", '["a"', "{}", '{"a": 1}', '"a"', "1", "null", 7, {"a": 1}),
         *("a\0", "[" * 100_000, "[" + "9" * 5_000 + "]", "[NaN]", "[1] [2]"),
+        "[1e99999999999999999999]",
     ],
 )
 def test_what_is_no_list_is_refused_with_the_form_of_one(not_a_list: object) -> None:

@@ -62,7 +62,8 @@ def float_content(text: str) -> str | None:
     if not _FLOAT(text):
         return None
     value = float(text)
-    if value and not sys.float_info.min <= abs(value) <= sys.float_info.max:
+    is_zero = not text.partition("e")[0].strip("-0.")  # 1e-400 is not, but no float holds it
+    if not is_zero and not sys.float_info.min <= abs(value) <= sys.float_info.max:
         return None
     return text
 
