@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
@@ -19,7 +19,7 @@ from queries_orchestration.exports.raw_pages import (
     refuse_forbidden_nulls,
     types_of,
 )
-from queries_orchestration.exports.sources import running
+from queries_orchestration.exports.sources import counting_waits, running
 from queries_orchestration.exports.statements import (
     DriverStatement,
     PageStatements,
@@ -67,10 +67,10 @@ def copy_pages(
     copying = _Copying(connection, query, delimiter)
     if not by_key:
         lines = _Lines(take, page_rows)
+        whole = driver_statement(_without_keys(shown, shown.statement), copying.dialect)
         try:
-            copying.copy(
-                driver_statement(_without_keys(shown, shown.statement), copying.dialect), lines
-            )
+            with counting_waits(connection, f"The dataset {query.dataset}") as lines.taking:
+                copying.copy(whole, lines)
         finally:
             if lines.refusal is not None:
                 # A rollback would first receive all that is left of the result.
@@ -193,6 +193,7 @@ class _Lines:
     Attributes:
         refusal: with what ``take`` ended the copying; the database has no part in it, whatever
             class of error it is.
+        taking: within what ``take`` is called while the server sends.
     """
 
     def __init__(self, take: TakeLines, page_rows: int) -> None:
@@ -200,11 +201,12 @@ class _Lines:
         self._page_rows = page_rows
         self._lines: list[bytes] = []
         self.refusal: BaseException | None = None
+        self.taking: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def write(self, line: bytes) -> int:
         self._lines.append(line)
         if len(self._lines) == self._page_rows:
-            with self:
+            with self.taking(), self:
                 self.end()
         return len(line)
 

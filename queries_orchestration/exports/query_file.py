@@ -25,6 +25,7 @@ from queries_orchestration.exports.file_writer import (
 from queries_orchestration.exports.generate import Patience, Produce, Written
 from queries_orchestration.exports.open_query import OpenedQuery
 from queries_orchestration.exports.paging import PAGE_ROWS
+from queries_orchestration.exports.source_errors import values_named
 from queries_orchestration.exports.sources import engine_of, interrupt, read_snapshot
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.exports.text_pages import text_pages
@@ -77,6 +78,7 @@ def write_query(
                 statement_seconds=patience.statement_seconds,
             ) as connection,
             patience.interrupting(lambda: interrupt(connection)),
+            values_named(opened.compiled),
         ):
             snapshot_at = clock()
             texts = column_texts(connection, opened.compiled, TextForm(options.zone))

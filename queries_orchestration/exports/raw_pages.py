@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Final, TypeAlias
 
+import psycopg2
 from psycopg2 import extensions
 from sqlalchemy import Connection, Select
 
@@ -93,7 +94,7 @@ def _by_cursor(
     what = f"The dataset {query.dataset}"
     driver: Any = connection.connection.driver_connection
     on_server = connection.engine.dialect.name == "postgresql"
-    with closing(driver.cursor(_CURSOR_NAME) if on_server else driver.cursor()) as cursor:
+    with _closed_at_last(driver.cursor(_CURSOR_NAME) if on_server else driver.cursor()) as cursor:
         if as_printed and on_server:
             extensions.register_type(_TEXTS, cursor)
         with running(connection, what):
@@ -104,6 +105,16 @@ def _by_cursor(
             if not rows:
                 return
             yield rows
+
+
+@contextmanager
+def _closed_at_last(cursor: Any) -> Iterator[Any]:
+    """Close the cursor in the end; the server may be gone by then, and its cursor with it."""
+    try:
+        yield cursor
+    finally:
+        with suppress(psycopg2.Error):
+            cursor.close()
 
 
 def fetch_raw(

@@ -1,16 +1,17 @@
 """Reading a source's database: one snapshot, with a time limit, and errors that are ours.
 
-Driver text may hold values of rows, so it stops here: errors are raised ``from None`` and name
-an SQLSTATE or SQLite's error name only.
+Driver text may hold values of rows, so it stops here: errors are raised ``from None``, in the
+words of :mod:`queries_orchestration.exports.source_errors`.
 """
 
 from __future__ import annotations
 
 import math
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -20,6 +21,8 @@ from sqlalchemy import Connection, Engine, Row, Select, create_engine, make_url,
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from queries_orchestration.exports.source_errors import in_our_words
+from queries_orchestration.exports.source_watch import Watch
 from queries_orchestration.model.dialects import (
     SQLITE_AVERAGE,
     SQLITE_COMPARE,
@@ -28,11 +31,8 @@ from queries_orchestration.model.dialects import (
 )
 from queries_orchestration.model.errors import (
     InvalidSettings,
-    LimitExceeded,
-    QueriesError,
     ReceiveTimeout,
     SourceBroken,
-    SourceUnavailable,
 )
 from queries_orchestration.model.values import (
     ExactAverage,
@@ -45,6 +45,8 @@ APPLICATION_NAME: Final = "queries"
 CONNECT_SECONDS: Final = 10
 SQLITE_BUSY_SECONDS: Final = 30
 _SQLITE_STEPS_BETWEEN_CHECKS: Final = 20_000
+_SECONDS_BETWEEN_LOOKS: Final = 0.05
+_KNOWS_TRANSACTION_TIMEOUT: Final = 17_00_00
 _WATCH: Final = "queries_watch"
 _OWN_FUNCTIONS_FIRST: Final = """
 SELECT pg_catalog.set_config(
@@ -53,26 +55,6 @@ SELECT pg_catalog.set_config(
     true
 )
 """
-
-_WORDS: Final = {
-    "42P01": "its relation does not exist",
-    "3F000": "its schema does not exist",
-    "42703": "a column of it does not exist",
-    "42883": "a field's type does not allow what is asked of it",
-    "22021": "it holds text that is not in its database's encoding",
-    "22P05": "it holds text that has no place in Unicode",
-}
-_UNAVAILABLE_CLASSES: Final = ("08", "40", "53", "57", "58")
-_UNAVAILABLE_STATES: Final = ("25P03", "25P04", "55P03")
-_UNAVAILABLE_SQLITE: Final = (
-    "SQLITE_BUSY",
-    "SQLITE_CANTOPEN",
-    "SQLITE_FULL",
-    "SQLITE_IOERR",
-    "SQLITE_LOCKED",
-    "SQLITE_NOMEM",
-    "SQLITE_PROTOCOL",
-)
 
 
 def engine_of(url: str) -> Engine:
@@ -114,33 +96,6 @@ def engine_of(url: str) -> Engine:
     return create_engine(parsed, poolclass=NullPool, hide_parameters=True, connect_args=arguments)
 
 
-class _Watch:
-    """Watches the time of the reading, and of the statement that runs."""
-
-    def __init__(
-        self,
-        timeout_seconds: float,
-        statement_seconds: float | None,
-        monotonic: Callable[[], float],
-    ) -> None:
-        self.statement_seconds = statement_seconds
-        self._monotonic = monotonic
-        self._deadline = monotonic() + timeout_seconds
-        self.begin_statement()
-
-    def begin_statement(self) -> None:
-        self._began = self._monotonic()
-
-    def is_over(self) -> bool:
-        """Tell whether no time is left for the reading."""
-        return self._monotonic() >= self._deadline
-
-    def is_too_long(self) -> bool:
-        """Tell whether the statement has run for as long as one may."""
-        limit = self.statement_seconds
-        return limit is not None and self._monotonic() - self._began >= limit
-
-
 @contextmanager
 def read_snapshot(
     engine: Engine,
@@ -164,12 +119,12 @@ def read_snapshot(
     """
     if timeout_seconds <= 0:
         raise ReceiveTimeout("No time is left to read the source.")
-    watch = _Watch(timeout_seconds, statement_seconds, monotonic)
+    watch = Watch(timeout_seconds, statement_seconds, monotonic)
     try:
         connection = engine.connect()
     except DBAPIError as error:
-        raise _ours(error, "The source", watch) from None
-    with connection:
+        raise in_our_words(error, "The source", watch) from None
+    try:
         connection.execution_options(**{_WATCH: watch})
         with running(connection, "The source"):
             if engine.dialect.name == "postgresql":
@@ -177,6 +132,56 @@ def read_snapshot(
             else:
                 _begin_sqlite(connection, watch)
         yield connection
+    finally:
+        _close(connection)
+
+
+def _close(connection: Connection) -> None:
+    """Close the connection, also one that has broken: nothing was changed that could be lost.
+
+    Rows that it still owed are missed where they are fetched.
+    """
+    try:
+        connection.rollback()
+    except (DBAPIError, psycopg2.Error, sqlite3.Error):
+        connection.invalidate()
+    connection.close()
+
+
+@contextmanager
+def counting_waits(
+    connection: Connection, what: str
+) -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Let one statement within send rows while others are stored; PostgreSQL only.
+
+    PostgreSQL's own clock runs while it waits for us to take rows. Here the time of a statement is
+    that in which we wait for the database: what is done within the yielded function does not count.
+
+    Raises:
+        As :func:`fetch`.
+    """
+    watch: Watch = connection.get_execution_options()[_WATCH]
+    if watch.statement_seconds is None:
+        yield watch.paused
+        return
+    with running(connection, what):
+        _set(connection, "statement_timeout", _milliseconds(watch.left()))
+    ended = threading.Event()
+
+    def cancel_when_too_long() -> None:
+        while not ended.wait(max(_SECONDS_BETWEEN_LOOKS, watch.left_of_statement() or 0)):
+            if watch.is_too_long():
+                interrupt(connection)
+                return
+
+    watch.begin_statement()
+    looking = threading.Thread(target=cancel_when_too_long, name="statement-watch", daemon=True)
+    looking.start()
+    try:
+        yield watch.paused
+    finally:
+        ended.set()
+        looking.join()
 
 
 @contextmanager
@@ -190,13 +195,13 @@ def running(connection: Connection, what: str) -> Iterator[None]:
     Raises:
         As :func:`fetch`.
     """
-    watch: _Watch = connection.get_execution_options()[_WATCH]
+    watch: Watch = connection.get_execution_options()[_WATCH]
     watch.begin_statement()
     try:
         yield
     except (DBAPIError, psycopg2.Error, sqlite3.Error) as error:
         _give_up_if_ended(connection)
-        raise _ours(error, what, watch) from None
+        raise in_our_words(error, what, watch) from None
     except UnicodeError:
         raise SourceBroken(f"{what} holds text that is not in its database's encoding.") from None
 
@@ -242,28 +247,42 @@ def interrupt(connection: Connection) -> bool:
 
 def _begin_postgresql(connection: Connection, timeout_seconds: float) -> None:
     connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-    driver = connection.connection.driver_connection
+    driver: Any = connection.connection.driver_connection
     for reader in _LENIENT_READERS:
         extensions.register_type(reader, driver)
     # Local to the transaction: a cursor value is the database's text, and must mean the same
     # value when it comes back, whatever the role's own settings are.
     settings = {
-        "statement_timeout": str(max(1, math.ceil(timeout_seconds * 1000))),
+        "statement_timeout": _milliseconds(timeout_seconds),
+        # A role may have limits of its own, for transactions that somebody forgot. This one waits
+        # for a storage as long as its work may take.
+        "idle_in_transaction_session_timeout": "0",
         "TimeZone": "UTC",
         "DateStyle": "ISO, YMD",
         "IntervalStyle": "postgres",
         "extra_float_digits": "1",
         "bytea_output": "hex",
     }
+    if driver.server_version >= _KNOWS_TRANSACTION_TIMEOUT:
+        settings["transaction_timeout"] = "0"
     for name, setting in settings.items():
-        connection.execute(
-            text("SELECT set_config(:name, :setting, true)"), {"name": name, "setting": setting}
-        )
+        _set(connection, name, setting)
     # Functions and operators mean PostgreSQL's own, also where the role's path has others before.
     connection.execute(text(_OWN_FUNCTIONS_FIRST))
 
 
-def _begin_sqlite(connection: Connection, watch: _Watch) -> None:
+def _set(connection: Connection, name: str, setting: str) -> None:
+    """Set a setting for this transaction."""
+    connection.execute(
+        text("SELECT set_config(:name, :setting, true)"), {"name": name, "setting": setting}
+    )
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(max(1, math.ceil(seconds * 1000)))
+
+
+def _begin_sqlite(connection: Connection, watch: Watch) -> None:
     driver = connection.connection.driver_connection
     if not isinstance(driver, sqlite3.Connection):
         raise TypeError("SQLite is read with the driver of the standard library")
@@ -314,59 +333,3 @@ def _give_up_if_ended(connection: Connection) -> None:
     driver = connection.connection.driver_connection
     if isinstance(driver, extensions.connection) and driver.closed:
         connection.invalidate()
-
-
-def _ours(error: Exception, what: str, watch: _Watch) -> QueriesError:
-    raised = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(raised, sqlite3.Error):
-        return _from_sqlite(raised, what, watch)
-    state: str | None = getattr(raised, "pgcode", None)
-    if state == "57014":
-        return _interrupted(what, watch)
-    if state is None or state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES:
-        return _unavailable(what, state or type(raised).__name__)
-    if state == "42501":
-        return SourceBroken(
-            f"{what} cannot be read: the connection's database user may not (SQLSTATE 42501)."
-            " Grant it SELECT.",
-            code="source_permission_denied",
-        )
-    words = _WORDS.get(state, "a value in it cannot be computed" if state[:2] == "22" else "")
-    return _broken(what, f"SQLSTATE {state}", words)
-
-
-def _from_sqlite(error: sqlite3.Error, what: str, watch: _Watch) -> QueriesError:
-    # Errors that the driver raises by itself, such as a closed connection, have no name.
-    name: str = getattr(error, "sqlite_errorname", type(error).__name__)
-    if name == "SQLITE_INTERRUPT":
-        return _interrupted(what, watch)
-    if name.startswith(_UNAVAILABLE_SQLITE):
-        return _unavailable(what, name)
-    missing = str(error).startswith("no such")
-    return _broken(what, name, "its relation or a column of it does not exist" if missing else "")
-
-
-def _interrupted(what: str, watch: _Watch) -> QueriesError:
-    if watch.is_too_long():
-        return LimitExceeded(
-            f"{what} was not read within the {watch.statement_seconds:g} seconds that a statement"
-            " may run in this workspace. Ask for less, let the database find it by an index, or"
-            " raise `statement_seconds` of the workspace in the catalog.",
-            code="statement_timeout",
-        )
-    if watch.is_over():
-        return ReceiveTimeout(f"{what} could not be read in the time that was left.")
-    return SourceUnavailable(
-        f"{what} could not be read: the statement was cancelled.", code="source_interrupted"
-    )
-
-
-def _unavailable(what: str, state: str) -> SourceUnavailable:
-    return SourceUnavailable(
-        f"{what} cannot be reached or is busy ({state}). Check the connection and its database."
-    )
-
-
-def _broken(what: str, state: str, words: str) -> SourceBroken:
-    because = f": {words} ({state})" if words else f" ({state})"
-    return SourceBroken(f"{what} cannot be read as it is defined{because}. Correct the dataset.")

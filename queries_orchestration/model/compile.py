@@ -20,7 +20,7 @@ from queries_orchestration.model.errors import (
     InvalidRuntimeValue,
     SourceBroken,
 )
-from queries_orchestration.model.filters import Filter
+from queries_orchestration.model.filters import VALUELESS, Filter
 from queries_orchestration.model.keyset import Key, after
 from queries_orchestration.model.queries import Query, QueryColumn
 from queries_orchestration.model.values import UnfitValue, value
@@ -41,6 +41,8 @@ class CompiledQuery:
     keys: tuple[Key, ...]
     statement: Select[Any]
     is_grouped: bool
+    given: tuple[str, ...] = ()
+    """What the query itself is asked with, for messages: no access rules."""
 
     @property
     def cells_selected(self) -> tuple[Expression, ...]:
@@ -135,13 +137,14 @@ def compile_query(
         *(column(name) for name in {field.column: None for field in dataset.fields.values()}),
         schema=dataset.schema,
     )
+    asked = [
+        filter_
+        for filter_ in query.filters
+        if filter_.parameter is None or _value_of(filter_.parameter, values) is not None
+    ]
     conditions = [
         *(_condition(filter_, relation, dataset, {}) for filter_ in access.row_filters),
-        *(
-            _condition(filter_, relation, dataset, values)
-            for filter_ in query.filters
-            if filter_.parameter is None or _value_of(filter_.parameter, values) is not None
-        ),
+        *(_condition(filter_, relation, dataset, values) for filter_ in asked),
     ]
     if query.is_grouped:
         selected, keys = _grouped(query, dataset, relation, conditions)
@@ -159,6 +162,7 @@ def compile_query(
         keys=keys,
         statement=statement,
         is_grouped=query.is_grouped,
+        given=tuple(_named(filter_) for filter_ in asked if filter_.op not in VALUELESS),
     )
 
 
@@ -263,6 +267,12 @@ def _condition(
     if filter_.op == "starts_with":
         return dialects.starts_with(expression, fitted)
     return dialects.comparison(expression, field.type, filter_.op, fitted)
+
+
+def _named(filter_: Filter) -> str:
+    if filter_.parameter is None:
+        return f"the filter on {filter_.field}"
+    return f"the parameter {filter_.parameter} (the filter on {filter_.field})"
 
 
 def _value_of(parameter: str, values: Mapping[str, object]) -> object:

@@ -2,7 +2,9 @@
 
 PostgreSQL: every value is bound as text, and the database reads it as the type of the column it
 meets. So an enum, a ``real`` or a domain compares as itself, and the text that the database
-printed for a cursor comes back as exactly the value that it had: no driver rounds it.
+printed for a cursor comes back as exactly the value that it had: no driver rounds it. The integer
+of a filter is read as a bigint, which every column of integers compares with, by its index too: a
+smaller column has no row beyond its range, and is not broken.
 
 SQLite: values are compared as they are stored. Where one value has many stored forms (decimals,
 moments, UUIDs) a filter asks functions of ours, which
@@ -22,6 +24,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import (
+    ARRAY,
+    BigInteger,
     BindParameter,
     ColumnElement,
     Dialect,
@@ -139,6 +143,8 @@ def edge(value: object) -> Expression:
 def comparison(field: Expression, type_: ValueType, op: str, value: object) -> Expression:
     """Compare a field of the dataset with an exact value of its type."""
     native = COMPARISONS[op](field, bound(value))
+    if type_ == "integer":
+        return ByDatabase(COMPARISONS[op](field, cast(bound(value), BigInteger)), native)
     if type_ not in _MANY_FORMS:
         return native
     sign = getattr(func, SQLITE_COMPARE)(field, literal_column(f"'{type_}'"), bound(value))
@@ -152,7 +158,10 @@ def among(
 
     NULL is neither, except that every row has none of no values.
     """
-    array, listed = bound(_array(values)), bound(_json(type_, values))
+    array: Expression = bound(_array(values))
+    if type_ == "integer":
+        array = cast(array, ARRAY(BigInteger))
+    listed = bound(_json(type_, values))
     # With a plus it has no affinity of its own, as any bound value, and takes the column's.
     elements: Select[Any] = select(literal_column("+value")).select_from(
         func.json_each(listed).table_valued("value")

@@ -28,7 +28,7 @@ OPERATORS: Final[dict[str, frozenset[str]]] = {
 }
 """Each operator with the types of field that it fits."""
 
-_VALUELESS: Final = frozenset({"is_null", "not_null"})
+VALUELESS: Final = frozenset({"is_null", "not_null"})
 _LISTED: Final = frozenset({"in", "not_in"})
 _FITTING_FIELDS: Final[dict[str, frozenset[str]]] = {
     "text": frozenset({"text", "uuid"}),
@@ -63,7 +63,7 @@ def parse_filter(
     op = pieces["op"].choice(OPERATORS)
     if field.type not in OPERATORS[op]:
         raise pieces["op"].refuse(f"{op} does not fit the field {field.name}, a {field.type}")
-    if op in _VALUELESS:
+    if op in VALUELESS:
         if "value" in pieces:
             raise pieces["value"].refuse(f"{op} takes no value")
         return Filter(field=field.name, op=op)

@@ -17,6 +17,7 @@ from queries_orchestration.exports.open_query import OpenedQuery
 from queries_orchestration.exports.open_report import OpenedReport, OpenedSection
 from queries_orchestration.exports.pages import read_pages
 from queries_orchestration.exports.paging import PAGE_ROWS
+from queries_orchestration.exports.source_errors import values_named
 from queries_orchestration.exports.sources import engine_of, interrupt, read_snapshot
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.model.reports import (
@@ -171,7 +172,10 @@ class ReportReader:
         rows: list[Row] = []
         # One more than wanted tells whether there are more.
         page_rows = min(PAGE_ROWS, at_most + 1)
-        with self._patience.interrupting(lambda: interrupt(connection)):
+        with (
+            self._patience.interrupting(lambda: interrupt(connection)),
+            values_named(query.compiled),
+        ):
             for page in read_pages(connection, query.compiled, page_rows):
                 self._patience.check()
                 rows += page

@@ -1,0 +1,57 @@
+"""The time of reading a source, and of the statement that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class Watch:
+    """Watches the time of the reading, and of the statement that runs."""
+
+    def __init__(
+        self,
+        timeout_seconds: float,
+        statement_seconds: float | None,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self.statement_seconds = statement_seconds
+        self._monotonic = monotonic
+        self._deadline = monotonic() + timeout_seconds
+        self.begin_statement()
+
+    def begin_statement(self) -> None:
+        self._began = self._monotonic()
+        self._paused_at: float | None = None
+
+    def left(self) -> float:
+        """Return the seconds that are left for the reading."""
+        return self._deadline - self._monotonic()
+
+    def is_over(self) -> bool:
+        """Tell whether no time is left for the reading."""
+        return self.left() <= 0
+
+    def left_of_statement(self) -> float | None:
+        """Return the seconds that are left for the statement; None: it has no limit."""
+        if self.statement_seconds is None:
+            return None
+        paused_at = self._paused_at
+        now = self._monotonic() if paused_at is None else paused_at
+        return self.statement_seconds - (now - self._began)
+
+    def is_too_long(self) -> bool:
+        """Tell whether the statement has run for as long as one may."""
+        left = self.left_of_statement()
+        return left is not None and left <= 0
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Count no time of the statement: what is done within is not the database's."""
+        self._paused_at = began = self._monotonic()
+        try:
+            yield
+        finally:
+            # In this order: who looks meanwhile must never see too much time.
+            self._began += self._monotonic() - began
+            self._paused_at = None
