@@ -81,7 +81,7 @@ class Stalling(Sink):
 
 def end_connections(url: str) -> None:
     time.sleep(0.3)  # for what is read ahead
-    reading(url, "pg_terminate_backend(pid)")
+    assert reading(url, "pg_terminate_backend(pid)") == [True]
 
 
 # --- The server ends the connection
@@ -93,11 +93,14 @@ def end_connections(url: str) -> None:
 def test_a_connection_that_ends_after_the_last_row_is_not_missed(
     url: str, relation: str, file_format: FileFormat, rows: int
 ) -> None:
-    sink = Stalling(lambda: end_connections(url))
-    made = file_of(url, first(rows, relation), file_format, sink=sink)
+    def end(done: int) -> None:
+        if done == rows:
+            end_connections(url)
+
+    made = file_of(url, first(rows, relation), file_format, progress=end)
     assert made.written.rows == rows
     if file_format == "csv":
-        assert len(sink.content.splitlines()) == rows + 1
+        assert len(made.content.splitlines()) == rows + 1
 
 
 @FORMATS
