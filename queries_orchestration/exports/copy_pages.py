@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select
 
 from queries_orchestration.exports.column_texts import ColumnTexts
 from queries_orchestration.exports.last_lines import fields_of, split_last
+from queries_orchestration.exports.page_size import PAGE_BYTES, PageSize
 from queries_orchestration.exports.paging import PAGE_ROWS, is_paged_by_key
 from queries_orchestration.exports.raw_pages import (
     fetch_raw,
@@ -21,6 +22,7 @@ from queries_orchestration.exports.raw_pages import (
 )
 from queries_orchestration.exports.sources import counting_waits, running
 from queries_orchestration.exports.statements import (
+    ROWS,
     DriverStatement,
     PageStatements,
     driver_statement,
@@ -55,6 +57,7 @@ def copy_pages(
         texts: all rendered by the database.
         delimiter: of the fields, one character.
         is_guarded: whether text that a spreadsheet would run is made inert.
+        page_rows: as for ``exports.raw_pages.raw_pages``.
         by_key: as for ``exports.raw_pages.raw_pages``.
 
     Raises:
@@ -78,10 +81,11 @@ def copy_pages(
                 raise lines.refusal
         lines.end()
         return
+    size = PageSize(page_rows)
     if (positions := _printed_keys(texts)) is not None:
-        _copy_with_printed_keys(copying, shown, positions, take, page_rows)
+        _copy_with_printed_keys(copying, shown, positions, take, size)
     else:
-        _copy_with_seams(copying, shown, take, page_rows)
+        _copy_with_seams(copying, shown, take, size)
 
 
 def _printed_keys(texts: ColumnTexts) -> tuple[int, ...] | None:
@@ -101,21 +105,23 @@ def _copy_with_printed_keys(
     shown: CompiledQuery,
     positions: tuple[int, ...],
     take: TakeLines,
-    page_rows: int,
+    size: PageSize,
 ) -> None:
     """Read the key of a page's last row off its line.
 
     One row more than a page is copied; it must come first on the next page.
     """
     pages = PageStatements(
-        shown, copying.dialect, lambda rest: _without_keys(shown, rest).limit(page_rows + 1)
+        shown, copying.dialect, lambda rest: _without_keys(shown, rest).limit(ROWS)
     )
     after: Sequence[object] | None = None
     expected: bytes | None = None
     while True:
         copied = io.BytesIO()
-        rows = copying.copy(pages.after(after), copied)
+        page_rows = size.rows
+        rows = copying.copy(pages.after(after, page_rows + 1), copied)
         lines = copied.getvalue()
+        size.weighed(rows, len(lines))
         if expected is not None and not lines.startswith(expected):
             raise key_not_unique(copying.query)
         if rows <= page_rows:
@@ -131,7 +137,7 @@ def _copy_with_printed_keys(
 
 
 def _copy_with_seams(
-    copying: _Copying, shown: CompiledQuery, take: TakeLines, page_rows: int
+    copying: _Copying, shown: CompiledQuery, take: TakeLines, size: PageSize
 ) -> None:
     """Fetch the key of each page's last row, and that of the row which comes next.
 
@@ -139,19 +145,20 @@ def _copy_with_seams(
     """
     query = copying.query
     pages = PageStatements(
-        shown, copying.dialect, lambda rest: _without_keys(shown, rest).limit(page_rows)
+        shown, copying.dialect, lambda rest: _without_keys(shown, rest).limit(ROWS)
     )
     seams = PageStatements(
-        query, copying.dialect, lambda rest: _keys_only(query, rest).offset(page_rows - 1).limit(2)
+        query, copying.dialect, lambda rest: _keys_only(query, rest).offset(ROWS).limit(2)
     )
     firsts = PageStatements(query, copying.dialect, lambda rest: _keys_only(query, rest).limit(1))
     keys = query.first_page(0).with_only_columns(*(key.expression for key in query.keys))
     are_told_by_texts = _OF_ONE_TEXT.issuperset(types_of(copying.connection, query, keys))
     after: Sequence[object] | None = None
     while True:
-        seam = fetch_raw(copying.connection, query, seams.after(after))
+        seam = fetch_raw(copying.connection, query, seams.after(after, size.rows - 1))
         copied = io.BytesIO()
-        rows = copying.copy(pages.after(after), copied)
+        rows = copying.copy(pages.after(after, size.rows), copied)
+        size.weighed(rows, copied.tell())
         if rows:
             take(copied.getvalue(), rows)
         if len(seam) < 2:
@@ -200,12 +207,14 @@ class _Lines:
         self._take = take
         self._page_rows = page_rows
         self._lines: list[bytes] = []
+        self._bytes = 0
         self.refusal: BaseException | None = None
         self.taking: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def write(self, line: bytes) -> int:
         self._lines.append(line)
-        if len(self._lines) == self._page_rows:
+        self._bytes += len(line)
+        if len(self._lines) == self._page_rows or self._bytes >= PAGE_BYTES:
             with self.taking(), self:
                 self.end()
         return len(line)
@@ -226,6 +235,7 @@ class _Lines:
         if self._lines:
             self._take(b"".join(self._lines), len(self._lines))
             self._lines = []
+            self._bytes = 0
 
 
 def _escaped(delimiter: str) -> str:

@@ -10,9 +10,11 @@ import psycopg2
 from psycopg2 import extensions
 from sqlalchemy import Connection, Select
 
+from queries_orchestration.exports.page_size import PageSize
 from queries_orchestration.exports.paging import PAGE_ROWS, is_paged_by_key
 from queries_orchestration.exports.sources import running
 from queries_orchestration.exports.statements import (
+    ROWS,
     DriverStatement,
     PageStatements,
     driver_statement,
@@ -40,10 +42,11 @@ def raw_pages(
     by_key: bool | None = None,
     as_printed: bool = False,
 ) -> Iterator[Sequence[RawRow]]:
-    """Yield the result in pages of ``page_rows`` rows; an empty result has no page.
+    """Yield the result in pages; an empty result has no page.
 
     Args:
         connection: a snapshot of :func:`queries_orchestration.exports.sources.read_snapshot`.
+        page_rows: rows of a page at most; fewer where the rows are wide, and at the beginning.
         by_key: whether each page is a statement of its own that goes on after the last key, or
             all are fetched through one cursor; None: as the database's plan advises.
         as_printed: take what PostgreSQL prints, rather than what its driver makes of it.
@@ -57,24 +60,25 @@ def raw_pages(
     if by_key is None:
         by_key = is_paged_by_key(connection, query, page_rows)
     reading = _by_key if by_key else _by_cursor
-    return reading(connection, query, page_rows, as_printed)
+    return reading(connection, query, PageSize(page_rows), as_printed)
 
 
 def _by_key(
-    connection: Connection, query: CompiledQuery, page_rows: int, as_printed: bool
+    connection: Connection, query: CompiledQuery, size: PageSize, as_printed: bool
 ) -> Iterator[Sequence[RawRow]]:
     """One row more than a page is fetched, and must come first on the next page.
 
     And before a second page, no row may lack a sort value that the dataset promises. A key that is
     no key would otherwise lose rows between two pages, in silence.
     """
-    statements = PageStatements(
-        query, connection.engine.dialect, lambda rest: rest.limit(page_rows + 1)
-    )
+    statements = PageStatements(query, connection.engine.dialect, lambda rest: rest.limit(ROWS))
     after: tuple[object, ...] | None = None
     expected: tuple[object, ...] | None = None
     while True:
-        rows = fetch_raw(connection, query, statements.after(after), as_printed=as_printed)
+        page_rows = size.rows
+        statement = statements.after(after, page_rows + 1)
+        rows = fetch_raw(connection, query, statement, as_printed=as_printed)
+        size.read(rows)
         if expected is not None and (not rows or query.cursor(rows[0]) != expected):
             raise key_not_unique(query)
         if rows:
@@ -88,7 +92,7 @@ def _by_key(
 
 
 def _by_cursor(
-    connection: Connection, query: CompiledQuery, page_rows: int, as_printed: bool
+    connection: Connection, query: CompiledQuery, size: PageSize, as_printed: bool
 ) -> Iterator[Sequence[RawRow]]:
     statement = driver_statement(query.statement, connection.engine.dialect)
     what = f"The dataset {query.dataset}"
@@ -101,9 +105,10 @@ def _by_cursor(
             cursor.execute(statement.sql, statement.values)
         while True:
             with running(connection, what):
-                rows = cursor.fetchmany(page_rows)
+                rows = cursor.fetchmany(size.rows)
             if not rows:
                 return
+            size.read(rows)
             yield rows
 
 

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Dialect, Select
+from sqlalchemy import BindParameter, Dialect, Integer, Select, bindparam
 
 from queries_orchestration.model.compile import CompiledQuery
 from queries_orchestration.model.dialects import RawText, cursor_part
 
 Values: TypeAlias = dict[str, Any] | tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Stands for a number of rows that each page has of its own."""
+
+
+ROWS: Final[BindParameter[int]] = bindparam("page_rows", _Rows(), Integer)
+"""What a statement of a page is limited to, or begins after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +57,20 @@ class PageStatements:
         """Make the statements of ``query``.
 
         Args:
-            shape: makes of what comes after a cursor the statement of its page.
+            shape: makes of what comes after a cursor the statement of its page; :data:`ROWS` in
+                it is the number of each.
         """
         self._query = query
         self._dialect = dialect
         self._shape = shape
         self._made: dict[tuple[object, ...] | None, DriverStatement] = {}
 
-    def after(self, cursor: Sequence[object] | None) -> DriverStatement:
-        """Return the statement of the page that comes after a row; None: of the first page."""
+    def after(self, cursor: Sequence[object] | None, rows: int = 0) -> DriverStatement:
+        """Return the statement of the page that comes after a row; None: of the first page.
+
+        Args:
+            rows: what :data:`ROWS` stands for.
+        """
         marks: tuple[object, ...] | None = None
         if cursor is not None:
             parts = [cursor_part(value) for value in cursor]
@@ -66,11 +80,11 @@ class PageStatements:
             rest = self._query.statement if marks is None else self._query.rest_after(marks)
             self._made[marks] = driver_statement(self._shape(rest), self._dialect)
         made = self._made[marks]
-        if cursor is None:
-            return made
 
         def bound(value: object) -> object:
-            return cursor[value.position] if isinstance(value, _Mark) else value
+            if isinstance(value, _Rows):
+                return rows
+            return cursor[value.position] if cursor and isinstance(value, _Mark) else value
 
         if isinstance(made.values, tuple):
             return DriverStatement(made.sql, tuple(map(bound, made.values)))
@@ -93,5 +107,5 @@ def _mark(part: object, position: int) -> object:
 
 
 def _bound(compiled: Any, name: str, value: object) -> object:
-    processor = None if isinstance(value, _Mark) else compiled._bind_processors.get(name)
+    processor = None if isinstance(value, (_Mark, _Rows)) else compiled._bind_processors.get(name)
     return value if processor is None else processor(value)

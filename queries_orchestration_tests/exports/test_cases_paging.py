@@ -237,7 +237,7 @@ def test_changes_while_a_file_is_made_are_not_in_it(
 
     def change(rows: int) -> None:
         done.append(rows)
-        if rows == 1000:
+        if len(done) == 1:
             fill(
                 source_url,
                 "UPDATE t SET id = 9999 WHERE id = 5",
@@ -249,7 +249,8 @@ def test_changes_while_a_file_is_made_are_not_in_it(
     made = file_of(source_url, query, file_format, progress=change)
     after = file_of(source_url, query, file_format)
 
-    assert done == [1000, 2000, 3000]
+    assert len(done) > 2
+    assert done[-1] == 3000
     assert ids_in(made.content, file_format) == list(range(1, 3001))
     assert ids_in(after.content, file_format) == [
         *(number for number in range(3001) if number not in (5, 2500)),

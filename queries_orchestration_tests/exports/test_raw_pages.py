@@ -110,6 +110,21 @@ def test_a_null_that_the_dataset_forbids_is_named_by_key_and_read_through_one_cu
     assert caught.value.code == "source_key_null"
 
 
+@pytest.mark.parametrize("by_key", [True, False])
+def test_wide_rows_make_small_pages(source_url: str, by_key: bool) -> None:
+    wide = [(n, "x" * 100_000) for n in range(100)]
+    fill(
+        source_url,
+        "CREATE TABLE t (id integer PRIMARY KEY, v text)",
+        ("INSERT INTO t VALUES (?, ?)", wide),
+    )
+    query = compiled(a_dataset({"id": "integer", "v": "text"}), "id", "v")
+    with snapshot_engine(source_url) as engine, read_snapshot(engine, 30) as connection:
+        pages = list(raw_pages(connection, query, by_key=by_key))
+    assert [row[:2] for page in pages for row in page] == wide
+    assert [len(page) for page in pages] == [10, 20, 20, 20, 20, 10]
+
+
 FAILING = {
     "a division": ("1 / (id - 1500)", "SQLSTATE 22012"),
     "a cast": ("CASE WHEN id = 1500 THEN 'secret' ELSE '1' END::integer", "SQLSTATE 22P02"),

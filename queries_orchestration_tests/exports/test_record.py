@@ -103,17 +103,18 @@ def test_progress_is_written_once_a_second_with_rows_bytes_and_rate(house: House
     assert slow.work("export") == ["ready"]
 
     # At each page one sees what the page before has written.
-    assert [(one.rows_done, one.duration_seconds) for one in seen] == [
-        (0, None),
-        (1_000, 2.0),
-        (2_000, 4.0),
+    done = [one.rows_done for one in seen]
+    assert done in ([0, 1_000, 2_000], [0, 10, 110, 1_110, 2_110])  # one COPY, or else
+    assert [one.duration_seconds for one in seen] == [None, *(2.0 * n for n in range(1, len(seen)))]
+    assert seen[0].rows_per_second is None
+    assert [one.rows_per_second for one in seen[1:]] == [
+        pytest.approx(rows / (2 * n), abs=1) for n, rows in enumerate(done[1:], 1)
     ]
-    assert [one.rows_per_second for one in seen] == [None, 500, 500]
     assert 0 < seen[1].bytes_done < seen[2].bytes_done
 
-    quick, seen = timed(house, 0.3)
+    quick, seen = timed(house, 0.2)
     assert quick.work("export") == ["ready"]
-    assert [one.rows_done for one in seen] == [0, 0, 0]
+    assert {one.rows_done for one in seen} == {0}
 
 
 def test_a_receive_that_comes_again_starts_anew(house: House) -> None:

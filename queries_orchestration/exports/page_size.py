@@ -1,0 +1,37 @@
+"""How many rows the next page has: as many as a few MiB hold, by the width of those read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from sys import getsizeof
+from typing import Any, Final
+
+PAGE_BYTES: Final = 2 * 1024**2
+FIRST_ROWS: Final = 10
+_GROWTH: Final = 10
+_SAMPLE: Final = 100
+
+
+class PageSize:
+    """Bounds a page by rows and, as far as the page before tells, by bytes.
+
+    Attributes:
+        most_rows: rows that no page exceeds.
+        rows: rows that the next page may have, at least one.
+    """
+
+    def __init__(self, most_rows: int) -> None:
+        self.most_rows = most_rows
+        self.rows = min(FIRST_ROWS, most_rows)
+
+    def weighed(self, rows: int, size: int) -> None:
+        """Follow the page before: so many rows were so many bytes."""
+        if rows:
+            fitting = PAGE_BYTES * rows // max(size, 1)
+            self.rows = max(1, min(self.most_rows, _GROWTH * self.rows, fitting))
+
+    def read(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Follow the page before by what its values take in memory, of about a hundred rows."""
+        sample = rows[:: len(rows) // _SAMPLE | 1]
+        self.weighed(len(sample), sum(map(getsizeof, chain.from_iterable(sample))))
