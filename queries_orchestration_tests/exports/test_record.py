@@ -81,7 +81,7 @@ def test_the_file_of_a_delivery_has_the_same_record(house: House) -> None:
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])
-def test_a_report_has_no_columns_and_not_one_snapshot(
+def test_a_report_has_no_columns_and_was_read_from_its_start_on(
     tmp_path: Path, store_url: str, source_url: str
 ) -> None:
     house = build_report_house(tmp_path, store_url, source_url)
@@ -90,8 +90,8 @@ def test_a_report_has_no_columns_and_not_one_snapshot(
     assert house.work("report") == ["ready"]
 
     export = export_of(house, export_id)
-    assert (export.columns, export.snapshot_at) == (None, None)
-    assert export.started_at == house.clock.at
+    assert export.columns is None
+    assert export.started_at == export.snapshot_at == house.clock.at
     assert export.duration_seconds
     with house.backends.database.read() as connection:
         kept = connection.exec_driver_sql("SELECT columns IS NULL FROM exports").scalar_one()
