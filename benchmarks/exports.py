@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,6 +36,8 @@ def main() -> None:
         with postgresql_place(folder / "million", MILLION) as place:
             take_all(_csv(place))
         with running_s3_server() as server:
+            # Also for this process, which removes each file.
+            os.environ.update(server.environment)
             storage = {"QUERIES_STORAGE_URL": server.url("bench"), **server.environment}
             with postgresql_place(folder / "s3", MILLION, **storage) as place:
                 take_all([_csv_against_psql(place, "csv into S3 / psql COPY", bar=0.5)])
