@@ -38,7 +38,7 @@ def _where_all_are(form: str) -> Callable[[Sequence[str]], Sequence[str] | None]
 
 plain_integers = _where_all_are("(?>-?+[1-9][0-9]{0,14}+|0)")
 plain_decimals = _where_all_are(r"-?+(?=[0-9.]{1,15}+$)(?>0|[1-9][0-9]*+)(?>\.[0-9]++)?+")
-plain_floats = _where_all_are(r"-?+(?>0|[1-9][0-9]{0,20}+)(?>\.[0-9]{1,20}+)?+(?>e[+-][0-9]{2})?+")
+plain_floats = _where_all_are(r"-?+(?>0|[1-9][0-9]{0,14}+)(?>\.[0-9]{1,20}+)?+(?>e[+-][0-9]{2})?+")
 
 
 def integer_content(text: str) -> str | None:
@@ -64,6 +64,9 @@ def float_content(text: str) -> str | None:
     value = float(text)
     is_zero = not text.partition("e")[0].strip("-0.")  # 1e-400 is not, but no float holds it
     if not is_zero and not sys.float_info.min <= abs(value) <= sys.float_info.max:
+        return None
+    # SQLite keeps an integer as it is in a column of floats, which may hold more than a float does.
+    if text.lstrip("-").isdigit() and int(value) != int(text):
         return None
     return text
 

@@ -102,6 +102,8 @@ def test_a_decimal_that_excel_would_round_is_text(value: str) -> None:
         "2.2250738585072014e-308",
         "100000",
         "0.3333333333333333",
+        "9007199254740992",
+        "-1000000000000000000000",
     ],
 )
 def test_a_float_is_a_number_with_all_its_digits(value: str) -> None:
@@ -111,7 +113,11 @@ def test_a_float_is_a_number_with_all_its_digits(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["NaN", "Infinity", "-Infinity", "5e-324", "2.225e-308", "1e+400"]
+    "value",
+    [
+        *("NaN", "Infinity", "-Infinity", "5e-324", "2.225e-308", "1e+400"),
+        *("9007199254740993", "-12345678901234567", "123456789012345678901"),
+    ],
 )
 def test_a_float_that_excel_does_not_have_is_text(value: str) -> None:
     assert cell("float", value) == text(value)
