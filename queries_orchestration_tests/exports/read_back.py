@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
 
 from python_calamine import load_workbook
 
@@ -157,3 +160,32 @@ def _column(reference: str) -> int:
 
 def _parsed(content: bytes) -> ElementTree.Element:
     return ElementTree.fromstring(content)  # noqa: S314 - we wrote it
+
+
+def meaning(type_: str, text: str) -> object:
+    """Return the value that a field of a CSV file tells."""
+    match type_:
+        case "integer":
+            return int(text)
+        case "decimal":
+            assert "e" not in text.lower()
+            return Decimal(text)
+        case "float":
+            return float(text)
+        case "boolean":
+            return {"true": True, "false": False}[text]
+        case "date":
+            return date.fromisoformat(text)
+        case "time":
+            return time.fromisoformat(text)
+        case "timestamp" | "timestamptz":
+            moment = datetime.fromisoformat(text)
+            assert (moment.tzinfo is not None) == (type_ == "timestamptz")
+            return moment
+        case "bytes":
+            return bytes.fromhex(text.removeprefix("\\x"))
+        case "json":
+            json.loads(text)
+            return text
+        case _:
+            return text

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 import string
 import subprocess
@@ -15,7 +14,7 @@ from hypothesis import given, strategies as st
 from queries_orchestration.exports.file_writer import FileOptions, open_writer
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration.model.errors import InvalidSettings, UnknownTimeZone
-from queries_orchestration_tests.exports.read_back import BERLIN, Sink, read_csv, written
+from queries_orchestration_tests.exports.read_back import BERLIN, Sink, meaning, read_csv, written
 from queries_orchestration_tests.exports.typed_rows import typed_results
 
 NO_GUARD = FileOptions(time_zone="Europe/Berlin", csv_guard=False)
@@ -306,32 +305,4 @@ def test_any_typed_row_reads_back_equal(
         for column, value, text in zip(columns, row, line, strict=True):
             assert (value is None) == (text is None)
             if text is not None:
-                assert _read(column.type, text) == value
-
-
-def _read(kind: ValueType, text: str) -> object:
-    match kind:
-        case "text" | "uuid":
-            return text
-        case "json":
-            json.loads(text)
-            return text
-        case "integer":
-            return int(text)
-        case "decimal":
-            assert "e" not in text.lower()
-            return Decimal(text)
-        case "float":
-            return float(text)
-        case "boolean":
-            return {"true": True, "false": False}[text]
-        case "date":
-            return date.fromisoformat(text)
-        case "time":
-            return time.fromisoformat(text)
-        case "timestamp" | "timestamptz":
-            read = datetime.fromisoformat(text)
-            assert (read.tzinfo is not None) == (kind == "timestamptz")
-            return read
-        case "bytes":
-            return bytes.fromhex(text.removeprefix("\\x"))
+                assert meaning(column.type, text) == value

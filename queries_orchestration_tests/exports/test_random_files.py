@@ -25,7 +25,7 @@ from queries_orchestration.exports.paging import is_paged_by_key
 from queries_orchestration.exports.sources import read_snapshot
 from queries_orchestration.model.columns import ValueType
 from queries_orchestration_tests.exports.query_files import TextRows, file_of
-from queries_orchestration_tests.exports.read_back import calamine_rows, read_csv
+from queries_orchestration_tests.exports.read_back import calamine_rows, meaning, read_csv
 from queries_orchestration_tests.exports.typed_rows import VALUES
 from queries_orchestration_tests.model.definitions import (
     a_dataset,
@@ -215,32 +215,6 @@ def documented(type_: str, text: str | None) -> str | None:
         return text
     with_t = text if type_ == "time" else text.replace(" ", "T", 1)
     return re.sub(r"(:[0-9.]+[+-][0-9]{2})(?= BC|$)", r"\1:00", with_t)
-
-
-def meaning(type_: str, text: str) -> object:
-    """Return the value that a field of a CSV file tells."""
-    match type_:
-        case "integer":
-            return int(text)
-        case "decimal":
-            assert "e" not in text.lower()
-            return Decimal(text)
-        case "float":
-            return float(text)
-        case "boolean":
-            return {"true": True, "false": False}[text]
-        case "date":
-            return date.fromisoformat(text)
-        case "time":
-            return time.fromisoformat(text)
-        case "timestamp" | "timestamptz":
-            moment = datetime.fromisoformat(text)
-            assert (moment.tzinfo is not None) == (type_ == "timestamptz")
-            return moment
-        case "bytes":
-            return bytes.fromhex(text.removeprefix("\\x"))
-        case _:
-            return text
 
 
 def meaning_of_stored(type_: str, stored: Any) -> object:
