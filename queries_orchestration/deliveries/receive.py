@@ -16,10 +16,11 @@ from queries_orchestration.deliveries.settle import (
 from queries_orchestration.deliveries.skip_empty import is_to_be_skipped
 from queries_orchestration.model.outcomes import Outcome
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.receives.boundary import failures_settled
-from queries_orchestration.receives.heartbeat import heartbeat_of
-from queries_orchestration.receives.start import NothingToDo, start
+from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.receives.start import NothingToDo
+from queries_orchestration.receives.work import work_receive
 from queries_orchestration.settings import DELIVERY_LANE
+from queries_orchestration.store.claims import Receive
 
 
 def work(
@@ -31,18 +32,21 @@ def work(
         PermanentError, TransientError: the receive failed; the store says what follows.
         ReceiveLost: a newer receive took the work.
     """
-    receive = start(
-        backends, occurrence_key, lane=DELIVERY_LANE, offer_number=offer_number, run_id=run_id
+    return work_receive(
+        backends,
+        occurrence_key,
+        _deliver_one,
+        lane=DELIVERY_LANE,
+        fail=fail,
+        offer_number=offer_number,
+        run_id=run_id,
     )
-    if isinstance(receive, NothingToDo):
-        return receive
-    with (
-        heartbeat_of(backends, receive, lane=DELIVERY_LANE) as heartbeat,
-        failures_settled(backends, receive, fail),
-    ):
-        resolve(backends, receive)
-        export = make_file(backends, receive, heartbeat)
-        if is_to_be_skipped(backends, receive, export):
-            return settle_skipped_empty(backends, receive)
-        deliver(backends, receive, heartbeat)
-        return settle_delivered(backends, receive)
+
+
+def _deliver_one(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> Outcome:
+    resolve(backends, receive)
+    export = make_file(backends, receive, heartbeat)
+    if is_to_be_skipped(backends, receive, export):
+        return settle_skipped_empty(backends, receive)
+    deliver(backends, receive, heartbeat)
+    return settle_delivered(backends, receive)

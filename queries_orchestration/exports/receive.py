@@ -17,9 +17,9 @@ from queries_orchestration.exports.query_file import query_producer
 from queries_orchestration.exports.settle import fail
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.receives.boundary import failures_settled
-from queries_orchestration.receives.heartbeat import Heartbeat, heartbeat_of
-from queries_orchestration.receives.start import NothingToDo, start
+from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.receives.start import NothingToDo
+from queries_orchestration.receives.work import work_receive
 from queries_orchestration.settings import EXPORT_LANE
 from queries_orchestration.store import claims
 from queries_orchestration.store.claims import Receive
@@ -86,11 +86,12 @@ def work(
         PermanentError, TransientError: the receive failed; the store says what follows.
         ReceiveLost: a newer receive or a cancel took the work.
     """
-    receive = start(backends, export_id, lane=EXPORT_LANE, offer_number=offer_number, run_id=run_id)
-    if isinstance(receive, NothingToDo):
-        return receive
-    with (
-        heartbeat_of(backends, receive, lane=EXPORT_LANE) as heartbeat,
-        failures_settled(backends, receive, fail),
-    ):
-        return generate_export(backends, receive, heartbeat)
+    return work_receive(
+        backends,
+        export_id,
+        generate_export,
+        lane=EXPORT_LANE,
+        fail=fail,
+        offer_number=offer_number,
+        run_id=run_id,
+    )

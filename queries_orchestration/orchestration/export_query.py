@@ -1,18 +1,19 @@
 """The job that works one receive of one interactive export of a query."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import dagster as dg
 
-from queries_orchestration.exports import receive as receive_step, settle as settle_step
+from queries_orchestration.exports import receive as receive_step
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import NOT_TAKEN, step
-from queries_orchestration.orchestration.take_export import ExportConfig, started, take_export
+from queries_orchestration.orchestration.take_export import (
+    ExportConfig,
+    make_taken,
+    started,
+    take_export,
+)
 from queries_orchestration.settings import EXPORT_LANE, Settings
-
-export_step = partial(step, lane=EXPORT_LANE, fail=settle_step.fail)
 
 
 @dg.op(out={"started": dg.Out(dg.Nothing, is_required=False)})
@@ -27,15 +28,7 @@ def start_export(
 @dg.op(ins={"started": dg.In(dg.Nothing)})
 def generate(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     """Read the query as the requester, page by page, into the file, and record its completion."""
-    backends, receive = worker.backends, worker.receive
-    if receive is None:
-        context.log.info(NOT_TAKEN)
-        return
-    with export_step(context, backends, receive):
-        made = receive_step.generate_export(backends, receive, worker.heartbeat)
-        context.add_output_metadata(
-            {"rows": made.rows or 0, "bytes": made.size or 0, "format": made.format}
-        )
+    make_taken(context, worker, receive_step.generate_export, lane=EXPORT_LANE)
 
 
 @dg.job(

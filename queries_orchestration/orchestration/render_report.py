@@ -1,19 +1,19 @@
 """The job that works one receive of one report's render, for a delivery or for a person."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import dagster as dg
 
-from queries_orchestration.exports import settle as settle_step
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import NOT_TAKEN, step
-from queries_orchestration.orchestration.take_export import ExportConfig, started, take_export
+from queries_orchestration.orchestration.take_export import (
+    ExportConfig,
+    make_taken,
+    started,
+    take_export,
+)
 from queries_orchestration.reports import receive as receive_step
 from queries_orchestration.settings import REPORT_LANE, Settings
-
-render_step = partial(step, lane=REPORT_LANE, fail=settle_step.fail)
 
 
 @dg.op(out={"started": dg.Out(dg.Nothing, is_required=False)})
@@ -28,15 +28,7 @@ def start_render(
 @dg.op(ins={"started": dg.In(dg.Nothing)})
 def render(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     """Read each section as the actor, print or write the document, record its completion."""
-    backends, receive = worker.backends, worker.receive
-    if receive is None:
-        context.log.info(NOT_TAKEN)
-        return
-    with render_step(context, backends, receive):
-        made = receive_step.render_report(backends, receive, worker.heartbeat)
-        context.add_output_metadata(
-            {"rows": made.rows or 0, "bytes": made.size or 0, "format": made.format}
-        )
+    make_taken(context, worker, receive_step.render_report, lane=REPORT_LANE)
 
 
 @dg.job(

@@ -12,9 +12,9 @@ from queries_orchestration.exports.open_source import OpenedSource
 from queries_orchestration.exports.receive import make_own_file
 from queries_orchestration.exports.settle import fail
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.receives.boundary import failures_settled
-from queries_orchestration.receives.heartbeat import Heartbeat, heartbeat_of
-from queries_orchestration.receives.start import NothingToDo, start
+from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.receives.start import NothingToDo
+from queries_orchestration.receives.work import work_receive
 from queries_orchestration.reports.render import report_producer
 from queries_orchestration.settings import REPORT_LANE
 from queries_orchestration.store.claims import Receive
@@ -52,11 +52,12 @@ def work(
         PermanentError, TransientError: the receive failed; the store says what follows.
         ReceiveLost: a newer receive or a cancel took the work.
     """
-    receive = start(backends, export_id, lane=REPORT_LANE, offer_number=offer_number, run_id=run_id)
-    if isinstance(receive, NothingToDo):
-        return receive
-    with (
-        heartbeat_of(backends, receive, lane=REPORT_LANE) as heartbeat,
-        failures_settled(backends, receive, fail),
-    ):
-        return render_report(backends, receive, heartbeat)
+    return work_receive(
+        backends,
+        export_id,
+        render_report,
+        lane=REPORT_LANE,
+        fail=fail,
+        offer_number=offer_number,
+        run_id=run_id,
+    )
