@@ -1,17 +1,22 @@
-"""A result as CSV lines that PostgreSQL makes itself, page by page, by COPY."""
+"""A result as CSV lines that PostgreSQL makes itself, page by page, by COPY.
+
+Two connections on one snapshot copy pages in turn: while one makes the next page, the other sends.
+"""
 
 from __future__ import annotations
 
-import io
+import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
-from types import TracebackType
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
+from threading import Event, Lock
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Select
 
+from queries_orchestration.exports.ahead import Ahead, Give, read_ahead
 from queries_orchestration.exports.column_texts import ColumnTexts
-from queries_orchestration.exports.last_lines import fields_of, split_last
 from queries_orchestration.exports.page_size import PAGE_BYTES, PageSize
 from queries_orchestration.exports.paging import PAGE_ROWS, is_paged_by_key
 from queries_orchestration.exports.raw_pages import (
@@ -20,7 +25,8 @@ from queries_orchestration.exports.raw_pages import (
     refuse_forbidden_nulls,
     types_of,
 )
-from queries_orchestration.exports.sources import counting_waits, running
+from queries_orchestration.exports.shared_snapshot import SharedSnapshot, joined, share
+from queries_orchestration.exports.sources import counting_waits, interrupt, running
 from queries_orchestration.exports.statements import (
     ROWS,
     DriverStatement,
@@ -28,16 +34,17 @@ from queries_orchestration.exports.statements import (
     driver_statement,
 )
 from queries_orchestration.model.compile import CompiledQuery
+from queries_orchestration.model.errors import QueriesError
 
 TakeLines: TypeAlias = Callable[[bytes, int], None]
 """Takes whole CSV lines, in UTF-8, and how many rows they are."""
-
-_SAME_IN_BOTH: Final = frozenset({"integer", "uuid", "date"})
-"""Types whose text in a file is the very text that the database casts them to."""
+Lines: TypeAlias = tuple[bytes, int]
 
 _CHUNK: Final = 1 << 16
 _OF_ONE_TEXT: Final = frozenset({16, 17, 20, 21, 23, 1082, 1083, 1114, 1184, 2950})
 """Types (OIDs) of which equal values print alike; 1.0 and 1.00 do not, nor do -0 and 0."""
+
+_log = logging.getLogger(__name__)
 
 
 def copy_pages(
@@ -51,6 +58,8 @@ def copy_pages(
     by_key: bool | None = None,
 ) -> None:
     """Give ``take`` the result page by page, in the very bytes that the CSV writer would write.
+
+    The next pages are read while ``take`` writes those before.
 
     Args:
         connection: a snapshot of PostgreSQL.
@@ -67,130 +76,168 @@ def copy_pages(
     if by_key is None:
         by_key = is_paged_by_key(connection, query, page_rows)
     shown = texts.selected(is_guarded=is_guarded)
-    copying = _Copying(connection, query, delimiter)
-    if not by_key:
-        lines = _Lines(take, page_rows)
-        whole = driver_statement(_without_keys(shown, shown.statement), copying.dialect)
-        try:
-            with counting_waits(connection, f"The dataset {query.dataset}") as lines.taking:
-                copying.copy(whole, lines)
-        finally:
-            if lines.refusal is not None:
-                # A rollback would first receive all that is left of the result.
-                connection.invalidate()
-                raise lines.refusal
-        lines.end()
-        return
-    size = PageSize(page_rows)
-    if (positions := _printed_keys(texts)) is not None:
-        _copy_with_printed_keys(copying, shown, positions, take, size)
+    copying = partial(_Copying, query=query, delimiter=delimiter)
+    reads: list[Callable[[Ahead[Lines]], None]]
+    if by_key:
+        turns = _Turns(connection, query, shown, page_rows)
+        reads = [
+            partial(_read_first, turns, copying(connection)),
+            partial(_read_beside, turns, connection, copying),
+        ]
     else:
-        _copy_with_seams(copying, shown, take, size)
+        reads = [partial(_read_whole, copying(connection), shown, page_rows)]
+    with read_ahead(reads, interrupt=lambda: interrupt(connection)) as read:
+        for lines, rows in read:
+            take(lines, rows)
 
 
-def _printed_keys(texts: ColumnTexts) -> tuple[int, ...] | None:
-    """Return the columns that print as the cursor's values; None if a key is not among them."""
-    printed = [
-        str(cell) if column.type in _SAME_IN_BOTH else ""
-        for cell, column in zip(texts.query.cells_selected, texts.query.columns, strict=True)
-    ]
-    keys = [str(key.expression) for key in texts.query.keys]
-    if any(key.nullable for key in texts.query.keys) or not set(keys) <= set(printed):
-        return None
-    return tuple(map(printed.index, keys))
-
-
-def _copy_with_printed_keys(
-    copying: _Copying,
-    shown: CompiledQuery,
-    positions: tuple[int, ...],
-    take: TakeLines,
-    size: PageSize,
+def _read_whole(
+    copying: _Copying, shown: CompiledQuery, page_rows: int, ahead: Ahead[Lines]
 ) -> None:
-    """Read the key of a page's last row off its line.
-
-    One row more than a page is copied; it must come first on the next page.
-    """
-    pages = PageStatements(
-        shown, copying.dialect, lambda rest: _without_keys(shown, rest).limit(ROWS)
-    )
-    after: Sequence[object] | None = None
-    expected: bytes | None = None
-    while True:
-        copied = io.BytesIO()
-        page_rows = size.rows
-        rows = copying.copy(pages.after(after, page_rows + 1), copied)
-        lines = copied.getvalue()
-        size.weighed(rows, len(lines))
-        if expected is not None and not lines.startswith(expected):
-            raise key_not_unique(copying.query)
-        if rows <= page_rows:
-            if rows:
-                take(lines, rows)
-            return
-        lines, expected = split_last(lines)
-        take(lines, page_rows)
-        if after is None:
-            refuse_forbidden_nulls(copying.connection, copying.query)
-        fields = fields_of(split_last(lines)[1], copying.delimiter)
-        after = [fields[position] for position in positions]
+    statement = driver_statement(_without_keys(shown, shown.statement), copying.dialect)
+    with copying.counting_waits() as waiting, ahead.begin_part() as give:
+        copying.copy(statement, _Lines(give, page_rows, waiting))
 
 
-def _copy_with_seams(
-    copying: _Copying, shown: CompiledQuery, take: TakeLines, size: PageSize
+def _read_first(turns: _Turns, copying: _Copying, ahead: Ahead[Lines]) -> None:
+    try:
+        _read_pages(turns, copying, ahead)
+    finally:
+        turns.are_many.set()  # or nobody would ever wake who waits for it
+
+
+def _read_beside(
+    turns: _Turns,
+    first: Connection,
+    copying: Callable[[Connection], _Copying],
+    ahead: Ahead[Lines],
 ) -> None:
-    """Fetch the key of each page's last row, and that of the row which comes next.
-
-    It must come first after that key, where the texts of keys do not tell that they are equal.
-    """
-    query = copying.query
-    pages = PageStatements(
-        shown, copying.dialect, lambda rest: _without_keys(shown, rest).limit(ROWS)
-    )
-    seams = PageStatements(
-        query, copying.dialect, lambda rest: _keys_only(query, rest).offset(ROWS).limit(2)
-    )
-    firsts = PageStatements(query, copying.dialect, lambda rest: _keys_only(query, rest).limit(1))
-    keys = query.first_page(0).with_only_columns(*(key.expression for key in query.keys))
-    are_told_by_texts = _OF_ONE_TEXT.issuperset(types_of(copying.connection, query, keys))
-    after: Sequence[object] | None = None
-    while True:
-        seam = fetch_raw(copying.connection, query, seams.after(after, size.rows - 1))
-        copied = io.BytesIO()
-        rows = copying.copy(pages.after(after, size.rows), copied)
-        size.weighed(rows, copied.tell())
-        if rows:
-            take(copied.getvalue(), rows)
-        if len(seam) < 2:
+    turns.are_many.wait()
+    if turns.shared is None:
+        return
+    with ExitStack() as opened:
+        try:
+            second = opened.enter_context(joined(first, turns.shared))
+        except QueriesError as error:
+            _log.info("A source is read through one connection, not two: %s", error.code)
             return
-        last, first_of_next = seam
-        if after is None:
-            refuse_forbidden_nulls(copying.connection, query)
+        _read_pages(turns, copying(second), ahead)
+
+
+def _read_pages(turns: _Turns, copying: _Copying, ahead: Ahead[Lines]) -> None:
+    with copying.counting_waits() as waiting:
+        while True:
+            with turns.turn:
+                page = turns.next(copying)
+                if page is None:
+                    return
+                part = ahead.begin_part()
+            with part as give:
+                lines = _Lines(give, page.rows, waiting)
+                turns.weigh(copying.copy(page.statement, lines), lines.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    statement: DriverStatement
+    rows: int
+
+
+class _Turns:
+    """Deals out the pages of a result, one after the other.
+
+    With each page, the key of its last row is fetched, and that of the row which comes next. It
+    must come first after that key, where the texts of keys do not tell that they are equal.
+
+    Attributes:
+        turn: held by whoever asks for the next page, until its part has begun.
+        are_many: set when it is worth while to read through two connections, or all is over.
+        shared: the snapshot that a second connection may see.
+    """
+
+    def __init__(
+        self, connection: Connection, query: CompiledQuery, shown: CompiledQuery, page_rows: int
+    ) -> None:
+        self.turn = Lock()
+        self.are_many = Event()
+        self.shared: SharedSnapshot | None = None
+        self._first = connection
+        self._query = query
+        self._size = PageSize(page_rows)
+        self._weighing = Lock()
+        dialect = connection.engine.dialect
+        self._pages = PageStatements(
+            shown, dialect, lambda rest: _without_keys(shown, rest).limit(ROWS)
+        )
+        self._seams = PageStatements(
+            query, dialect, lambda rest: _keys_only(query, rest).offset(ROWS).limit(2)
+        )
+        self._firsts = PageStatements(query, dialect, lambda rest: _keys_only(query, rest).limit(1))
+        keys = query.first_page(0).with_only_columns(*(key.expression for key in query.keys))
+        self._are_told_by_texts = _OF_ONE_TEXT.issuperset(types_of(connection, query, keys))
+        self._after: Sequence[object] | None = None
+        self._is_over = False
+
+    def next(self, copying: _Copying) -> _Page | None:
+        """Return the next page; None after the last."""
+        if self._is_over:
+            return None
+        rows = self._size.rows
+        page = _Page(self._pages.after(self._after, rows), rows)
+        seam = fetch_raw(copying.connection, self._query, self._seams.after(self._after, rows - 1))
+        self._is_over = len(seam) < 2
+        if not self._is_over:
+            self._go_on_after(copying.connection, *seam)
+        return page
+
+    def weigh(self, rows: int, size: int) -> None:
+        """Follow a page that was read."""
+        with self._weighing:
+            self._size.weighed(rows, size)
+
+    def _go_on_after(
+        self, connection: Connection, last: Sequence[object], first_of_next: Sequence[object]
+    ) -> None:
+        if self._after is None:
+            refuse_forbidden_nulls(connection, self._query)
         if last == first_of_next or not (
-            are_told_by_texts
-            or fetch_raw(copying.connection, query, firsts.after(last)) == [first_of_next]
+            self._are_told_by_texts
+            or fetch_raw(connection, self._query, self._firsts.after(last)) == [first_of_next]
         ):
-            raise key_not_unique(query)
-        after = last
+            raise key_not_unique(self._query)
+        self._after = last
+        if self._size.rows == self._size.most_rows and not self.are_many.is_set():
+            self.shared = share(self._first)
+            self.are_many.set()
 
 
 class _Copying:
+    """Copies through one connection."""
+
     def __init__(self, connection: Connection, query: CompiledQuery, delimiter: str) -> None:
         self.dialect = connection.engine.dialect
         self.connection = connection
-        self.query = query
-        self.delimiter = delimiter
         self._what = f"The dataset {query.dataset}"
         self._driver: Any = connection.connection.driver_connection
         # The delimiter is one of ours, never a person's text.
         self._options = f"FORMAT csv, DELIMITER E'{_escaped(delimiter)}', ENCODING 'UTF8'"
 
-    def copy(self, statement: DriverStatement, into: io.BytesIO | _Lines) -> int:
-        """Write the rows of a statement as CSV lines; returns how many there are."""
-        with closing(self._driver.cursor()) as cursor, running(self.connection, self._what):
-            select = cursor.mogrify(statement.sql, statement.values).decode()
-            cursor.copy_expert(f"COPY ({select}) TO STDOUT ({self._options})", into, _CHUNK)
-            rows: int = cursor.rowcount
+    def counting_waits(self) -> AbstractContextManager[Callable[[], AbstractContextManager[None]]]:
+        """Return what counts the time of statements as ``exports.sources.counting_waits`` does."""
+        return counting_waits(self.connection, self._what)
+
+    def copy(self, statement: DriverStatement, lines: _Lines) -> int:
+        """Give on the rows of a statement as CSV lines; returns how many there are."""
+        try:
+            with closing(self._driver.cursor()) as cursor, running(self.connection, self._what):
+                select = cursor.mogrify(statement.sql, statement.values).decode()
+                cursor.copy_expert(f"COPY ({select}) TO STDOUT ({self._options})", lines, _CHUNK)
+                rows: int = cursor.rowcount
+        finally:
+            if lines.are_refused:
+                # A rollback would first receive all that is left of the result.
+                self.connection.invalidate()
+        lines.end()
         return rows
 
 
@@ -198,44 +245,42 @@ class _Lines:
     """Takes a line at a time, as the server sends them, and gives them on a page at a time.
 
     Attributes:
-        refusal: with what ``take`` ended the copying; the database has no part in it, whatever
-            class of error it is.
-        taking: within what ``take`` is called while the server sends.
+        bytes: how many were taken.
+        are_refused: whether nobody takes them any more.
     """
 
-    def __init__(self, take: TakeLines, page_rows: int) -> None:
-        self._take = take
+    def __init__(
+        self,
+        give: Give[Lines],
+        page_rows: int,
+        waiting: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._give = give
         self._page_rows = page_rows
+        self._waiting = waiting
         self._lines: list[bytes] = []
-        self._bytes = 0
-        self.refusal: BaseException | None = None
-        self.taking: Callable[[], AbstractContextManager[None]] = nullcontext
+        self._left = PAGE_BYTES
+        self.bytes = 0
+        self.are_refused = False
 
     def write(self, line: bytes) -> int:
         self._lines.append(line)
-        self._bytes += len(line)
-        if len(self._lines) == self._page_rows or self._bytes >= PAGE_BYTES:
-            with self.taking(), self:
+        self._left -= len(line)
+        if self._left <= 0 or len(self._lines) == self._page_rows:
+            with self._waiting():
                 self.end()
         return len(line)
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.refusal = error
-
     def end(self) -> None:
         """Give on what is left."""
-        if self._lines:
-            self._take(b"".join(self._lines), len(self._lines))
-            self._lines = []
-            self._bytes = 0
+        if not self._lines:
+            return
+        self.bytes += PAGE_BYTES - self._left
+        self._left = PAGE_BYTES
+        lines, self._lines = self._lines, []
+        self.are_refused = True
+        self._give((b"".join(lines), len(lines)))
+        self.are_refused = False
 
 
 def _escaped(delimiter: str) -> str:

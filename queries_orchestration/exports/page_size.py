@@ -26,12 +26,14 @@ class PageSize:
         self.rows = min(FIRST_ROWS, most_rows)
 
     def weighed(self, rows: int, size: int) -> None:
-        """Follow the page before: so many rows were so many bytes."""
+        """Follow a page before: so many rows were so many bytes."""
         if rows:
             fitting = PAGE_BYTES * rows // max(size, 1)
-            self.rows = max(1, min(self.most_rows, _GROWTH * self.rows, fitting))
+            grown = _GROWTH * min(rows, self.rows)
+            self.rows = max(1, min(self.most_rows, grown, fitting))
 
     def read(self, rows: Sequence[Sequence[Any]]) -> None:
         """Follow the page before by what its values take in memory, of about a hundred rows."""
         sample = rows[:: len(rows) // _SAMPLE | 1]
-        self.weighed(len(sample), sum(map(getsizeof, chain.from_iterable(sample))))
+        weight = sum(map(getsizeof, chain.from_iterable(sample)))
+        self.weighed(len(rows), weight * len(rows) // max(len(sample), 1))

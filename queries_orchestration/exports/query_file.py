@@ -11,14 +11,14 @@ from typing import cast
 
 from sqlalchemy import Connection
 
-from queries_orchestration.exports.ahead import read_ahead
+from queries_orchestration.exports.ahead import Ahead, read_ahead
 from queries_orchestration.exports.column_texts import ColumnTexts, column_texts
 from queries_orchestration.exports.copy_pages import copy_pages
 from queries_orchestration.exports.csv_file import CsvFile
 from queries_orchestration.exports.file_writer import (
     FileFormat,
     FileOptions,
-    FileWriter,
+    Page,
     Sink,
     open_writer,
 )
@@ -82,12 +82,26 @@ def write_query(
         ):
             snapshot_at = clock()
             texts = column_texts(connection, opened.compiled, TextForm(options.zone))
-            reading = partial(_read, connection, texts, writer, options, page_rows)
-            with read_ahead(reading, interrupt=lambda: interrupt(connection)) as pages:
-                for write_page in pages:
-                    patience.check()
-                    write_page()
-                    progress(writer.rows)
+
+            def done(write: Callable[[], None]) -> None:
+                patience.check()
+                write()
+                progress(writer.rows)
+
+            if isinstance(writer, CsvFile) and texts.are_all_rendered:
+                copy_pages(
+                    connection,
+                    texts,
+                    lambda lines, rows: done(partial(writer.write_lines, lines, rows)),
+                    delimiter=options.csv_delimiter,
+                    is_guarded=options.csv_guard,
+                    page_rows=page_rows,
+                )
+            else:
+                read = partial(_read, connection, texts, page_rows)
+                with read_ahead([read], interrupt=lambda: interrupt(connection)) as pages:
+                    for page in pages:
+                        done(partial(writer.write_page, page))
         writer.finish()
     return Written(
         rows=writer.rows,
@@ -98,24 +112,7 @@ def write_query(
     )
 
 
-def _read(
-    connection: Connection,
-    texts: ColumnTexts,
-    writer: FileWriter,
-    options: FileOptions,
-    page_rows: int,
-    give: Callable[[Callable[[], None]], None],
-) -> None:
-    """Give what writes each page; the writer is touched only when that is called."""
-    if isinstance(writer, CsvFile) and texts.are_all_rendered:
-        copy_pages(
-            connection,
-            texts,
-            lambda lines, rows: give(partial(writer.write_lines, lines, rows)),
-            delimiter=options.csv_delimiter,
-            is_guarded=options.csv_guard,
-            page_rows=page_rows,
-        )
-        return
-    for page in text_pages(connection, texts, page_rows):
-        give(partial(writer.write_page, page))
+def _read(connection: Connection, texts: ColumnTexts, page_rows: int, ahead: Ahead[Page]) -> None:
+    with ahead.begin_part() as give:
+        for page in text_pages(connection, texts, page_rows):
+            give(page)

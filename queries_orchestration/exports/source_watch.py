@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from sqlalchemy import Connection
+
 
 class Watch:
-    """Watches the time of the reading, and of the statement that runs."""
+    """Watches the time of the reading, and of the statement that runs.
+
+    Attributes:
+        statement_seconds: how long a statement may run; None: as long as the reading may take.
+        beside: connections that read of the same snapshot.
+    """
 
     def __init__(
         self,
@@ -16,29 +23,34 @@ class Watch:
         monotonic: Callable[[], float],
     ) -> None:
         self.statement_seconds = statement_seconds
-        self._monotonic = monotonic
+        self.beside: list[Connection] = []
+        self.monotonic = monotonic
         self._deadline = monotonic() + timeout_seconds
-        self.begin_statement()
+        self._began: float | None = None
+        self._paused_at: float | None = None
 
     def begin_statement(self) -> None:
-        self._began = self._monotonic()
-        self._paused_at: float | None = None
+        self._paused_at = None
+        self._began = self.monotonic()
+
+    def end_statement(self) -> None:
+        self._began = None
 
     def left(self) -> float:
         """Return the seconds that are left for the reading."""
-        return self._deadline - self._monotonic()
+        return self._deadline - self.monotonic()
 
     def is_over(self) -> bool:
         """Tell whether no time is left for the reading."""
         return self.left() <= 0
 
     def left_of_statement(self) -> float | None:
-        """Return the seconds that are left for the statement; None: it has no limit."""
-        if self.statement_seconds is None:
+        """Return the seconds that are left for the statement; None: none runs, or without limit."""
+        paused_at, began = self._paused_at, self._began  # in this order, see paused()
+        if self.statement_seconds is None or began is None:
             return None
-        paused_at = self._paused_at
-        now = self._monotonic() if paused_at is None else paused_at
-        return self.statement_seconds - (now - self._began)
+        now = self.monotonic() if paused_at is None else paused_at
+        return self.statement_seconds - (now - began)
 
     def is_too_long(self) -> bool:
         """Tell whether the statement has run for as long as one may."""
@@ -48,10 +60,11 @@ class Watch:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Count no time of the statement: what is done within is not the database's."""
-        self._paused_at = began = self._monotonic()
+        self._paused_at = began = self.monotonic()
         try:
             yield
         finally:
             # In this order: who looks meanwhile must never see too much time.
-            self._began += self._monotonic() - began
+            if self._began is not None:
+                self._began += self.monotonic() - began
             self._paused_at = None

@@ -103,6 +103,7 @@ def read_snapshot(
     *,
     statement_seconds: float | None = None,
     monotonic: Callable[[], float] = time.monotonic,
+    snapshot_id: str | None = None,
 ) -> Iterator[Connection]:
     """Open a connection on which every statement sees the source as of one moment, read-only.
 
@@ -111,6 +112,7 @@ def read_snapshot(
         timeout_seconds: how long a statement may run; on SQLite, all of them together.
         statement_seconds: how long one statement may run by a limit of the workspace.
         monotonic: the clock of the time limits, in seconds.
+        snapshot_id: of a snapshot that another connection to PostgreSQL has exported; None: now.
 
     Raises:
         ReceiveTimeout: no time is left.
@@ -128,7 +130,8 @@ def read_snapshot(
         connection.execution_options(**{_WATCH: watch})
         with running(connection, "The source"):
             if engine.dialect.name == "postgresql":
-                _begin_postgresql(connection, min(timeout_seconds, statement_seconds or math.inf))
+                seconds = min(timeout_seconds, statement_seconds or math.inf)
+                _begin_postgresql(connection, seconds, snapshot_id)
             else:
                 _begin_sqlite(connection, watch)
         yield connection
@@ -152,7 +155,7 @@ def _close(connection: Connection) -> None:
 def counting_waits(
     connection: Connection, what: str
 ) -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Let one statement within send rows while others are stored; PostgreSQL only.
+    """Let the statements within send rows while others are stored; PostgreSQL only.
 
     PostgreSQL's own clock runs while it waits for us to take rows. Here the time of a statement is
     that in which we wait for the database: what is done within the yielded function does not count.
@@ -160,7 +163,7 @@ def counting_waits(
     Raises:
         As :func:`fetch`.
     """
-    watch: Watch = connection.get_execution_options()[_WATCH]
+    watch = watch_of(connection)
     if watch.statement_seconds is None:
         yield watch.paused
         return
@@ -174,7 +177,6 @@ def counting_waits(
                 interrupt(connection)
                 return
 
-    watch.begin_statement()
     looking = threading.Thread(target=cancel_when_too_long, name="statement-watch", daemon=True)
     looking.start()
     try:
@@ -195,7 +197,7 @@ def running(connection: Connection, what: str) -> Iterator[None]:
     Raises:
         As :func:`fetch`.
     """
-    watch: Watch = connection.get_execution_options()[_WATCH]
+    watch = watch_of(connection)
     watch.begin_statement()
     try:
         yield
@@ -204,6 +206,14 @@ def running(connection: Connection, what: str) -> Iterator[None]:
         raise in_our_words(error, what, watch) from None
     except UnicodeError:
         raise SourceBroken(f"{what} holds text that is not in its database's encoding.") from None
+    finally:
+        watch.end_statement()
+
+
+def watch_of(connection: Connection) -> Watch:
+    """Return what watches the time of a connection of :func:`read_snapshot`."""
+    watch: Watch = connection.get_execution_options()[_WATCH]
+    return watch
 
 
 def fetch(connection: Connection, statement: Select[Any], *, dataset: str) -> Sequence[Row[Any]]:
@@ -226,12 +236,14 @@ def fetch(connection: Connection, statement: Select[Any], *, dataset: str) -> Se
 
 
 def interrupt(connection: Connection) -> bool:
-    """Cancel what runs on the connection, from any thread and at any time.
+    """Cancel what runs on the connection and on those beside it, from any thread, at any time.
 
     Returns:
         Whether the driver was told; ``False`` when the connection is closed, or its server
         cannot be reached, and then the statement ends by its own time limit.
     """
+    for beside in tuple(watch_of(connection).beside):
+        interrupt(beside)
     try:
         if connection.closed or connection.invalidated:
             return False
@@ -245,8 +257,13 @@ def interrupt(connection: Connection) -> bool:
     return driver is not None
 
 
-def _begin_postgresql(connection: Connection, timeout_seconds: float) -> None:
+def _begin_postgresql(
+    connection: Connection, timeout_seconds: float, snapshot_id: str | None
+) -> None:
     connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    if snapshot_id is not None:
+        # Before anything is asked, and no value can be bound to it.
+        connection.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{snapshot_id}'")
     driver: Any = connection.connection.driver_connection
     for reader in _LENIENT_READERS:
         extensions.register_type(reader, driver)

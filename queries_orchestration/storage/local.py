@@ -84,6 +84,7 @@ class LocalStorage:
             start = os.fstat(file).st_size
             try:
                 _write_all(file, data)
+                _bring_to_disk(file)
             except OSError as error:
                 _take_back(file, start, error)
                 raise
@@ -227,6 +228,16 @@ def _write_all(file: int, data: bytes | bytearray) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(file, rest) :]
+
+
+def _bring_to_disk(file: int) -> None:
+    """Wait until the disk has a part, while the next is made; and leave the memory to others.
+
+    A large file would else push all that is in use out of the system's cache.
+    """
+    os.fsync(file)
+    if hasattr(os, "posix_fadvise"):  # Linux
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _take_back(file: int, size: int, error: OSError) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import pytest
-from sqlalchemy import make_url, text
+from sqlalchemy import text
 
 from queries_orchestration.exports.file_writer import FileFormat
 from queries_orchestration.exports.sources import read_snapshot
@@ -17,6 +16,7 @@ from queries_orchestration.model.errors import LimitExceeded, SourceUnavailable
 from queries_orchestration_tests.exports.query_files import Patient, csv_of, file_of
 from queries_orchestration_tests.exports.read_back import Sink
 from queries_orchestration_tests.exports.test_copy_pages import copied, reading
+from queries_orchestration_tests.exports.weak_roles import weak_role
 from queries_orchestration_tests.house import make_orders
 from queries_orchestration_tests.model.definitions import (
     POSTGRESQL,
@@ -81,7 +81,7 @@ class Stalling(Sink):
 
 def end_connections(url: str) -> None:
     time.sleep(0.3)  # for what is read ahead
-    assert reading(url, "pg_terminate_backend(pid)") == [True]
+    assert True in reading(url, "pg_terminate_backend(pid)")
 
 
 # --- The server ends the connection
@@ -159,21 +159,6 @@ def test_a_rollback_that_fails_is_not_missed_on_sqlite(
 # --- The storage stalls
 
 
-@contextmanager
-def impatient_role(url: str, *settings: str) -> Iterator[str]:
-    """A role whose transactions may not wait."""
-    role = "impatient_" + (make_url(url).database or "")
-    fill(
-        url,
-        f"CREATE ROLE {role} LOGIN PASSWORD 'weak'",
-        f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}",
-        *(f"ALTER ROLE {role} SET {setting}" for setting in settings),
-    )
-    made = make_url(url).set(username=role, password="weak")
-    yield made.render_as_string(hide_password=False)
-    fill(url, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
-
-
 @FORMATS
 @RELATIONS
 def test_a_role_that_may_not_wait_within_a_transaction_does(
@@ -181,10 +166,10 @@ def test_a_role_that_may_not_wait_within_a_transaction_does(
 ) -> None:
     with snapshot_engine(url) as engine, read_snapshot(engine, 30) as connection:
         version = connection.scalar(text("SELECT current_setting('server_version_num')::integer"))
-    settings = ["idle_in_transaction_session_timeout = '300ms'"]
+    settings = ["SET idle_in_transaction_session_timeout = '300ms'"]
     if version >= 170000:
-        settings.append("transaction_timeout = '700ms'")
-    with impatient_role(url, *settings) as weak:
+        settings.append("SET transaction_timeout = '700ms'")
+    with weak_role(url, *settings) as weak:
         sink = Stalling(lambda: time.sleep(1.2), at=3)
         assert file_of(weak, first(WIDE, relation), file_format, sink=sink).written.rows == WIDE
 
@@ -221,7 +206,7 @@ def test_the_time_of_the_database_is_although_a_storage_stalls_too(url: str) -> 
         copied(connection, first(WIDE, "naps"), take, 20, by_key=False)
     assert caught.value.code == "statement_timeout"
     assert len(taken) > 1
-    assert 2.5 < time.monotonic() - began < 10
+    assert 2 < time.monotonic() - began < 10
 
 
 def test_within_its_time_a_slow_result_is_complete(url: str) -> None:
