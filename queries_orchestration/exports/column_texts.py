@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Text, cast, text
 from sqlalchemy.exc import DBAPIError
 
 from queries_orchestration.exports.quick_texts import Texts, quickly
-from queries_orchestration.exports.raw_pages import types_of
+from queries_orchestration.exports.raw_rows import types_of
 from queries_orchestration.exports.sources import running
 from queries_orchestration.exports.text_form import TextForm, bytes_text
 from queries_orchestration.model.columns import ValueType
@@ -90,7 +89,6 @@ def column_texts(connection: Connection, query: CompiledQuery, form: TextForm) -
     types = [column.type for column in query.columns]
     converters = [to_texts(type_, form) for type_ in types]
     if connection.engine.dialect.name != "postgresql":
-        _let_sqlite_tell_any_text(connection)
         return ColumnTexts(query, (None,) * len(types), tuple(converters))
     prints_unicode = _asked(connection, query, "SHOW server_encoding") == "UTF8"
     shows_zone = _shows(connection, query, form.zone_name)
@@ -140,12 +138,6 @@ def _as_it_is(raw: object, form: TextForm) -> str:
     if isinstance(raw, bytes | memoryview):
         return bytes_text(raw)
     return form(raw) if isinstance(raw, int | float) else str(raw)
-
-
-def _let_sqlite_tell_any_text(connection: Connection) -> None:
-    """Read bytes that are no UTF-8, which SQLite keeps as text, as characters to be replaced."""
-    driver: Any = connection.connection.driver_connection
-    driver.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
 
 
 def _asked(connection: Connection, query: CompiledQuery, sql: str) -> Any:

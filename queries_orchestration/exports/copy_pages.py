@@ -19,12 +19,8 @@ from queries_orchestration.exports.ahead import Ahead, Give, read_ahead
 from queries_orchestration.exports.column_texts import ColumnTexts
 from queries_orchestration.exports.page_size import PAGE_BYTES, PageSize
 from queries_orchestration.exports.paging import PAGE_ROWS, is_paged_by_key
-from queries_orchestration.exports.raw_pages import (
-    fetch_raw,
-    key_not_unique,
-    refuse_forbidden_nulls,
-    types_of,
-)
+from queries_orchestration.exports.raw_pages import key_not_unique, refuse_forbidden_nulls
+from queries_orchestration.exports.raw_rows import fetch_raw, types_of
 from queries_orchestration.exports.shared_snapshot import SharedSnapshot, joined, share
 from queries_orchestration.exports.sources import counting_waits, interrupt, running
 from queries_orchestration.exports.statements import (

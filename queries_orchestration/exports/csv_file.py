@@ -37,17 +37,13 @@ class CsvFile(FileWriter):
         header = [self._quoted(self._guard(column.label)) for column in columns]
         self._write(self._delimiter.join(header) + "\n", start=BOM if options.csv_bom else b"")
 
-    def write_page(self, rows: Page) -> None:
-        if not rows:
-            return
-        # Column by column: what a field needs is looked up once a page, not once a value.
+    def write_page(self, page: Page) -> None:
         fields = [
-            [field(text) for text in texts]
-            for field, texts in zip(self._fields, zip(*rows, strict=True), strict=True)
+            [field(text) for text in texts] for field, texts in zip(self._fields, page, strict=True)
         ]
         lines = map(self._delimiter.join, zip(*fields, strict=True))
         self._write("\n".join(lines) + "\n")
-        self.rows += len(rows)
+        self.rows += len(page[0])
 
     def write_lines(self, lines: bytes, rows: int) -> None:
         """Write whole lines that are as this writer makes them already."""

@@ -14,7 +14,7 @@ from queries_orchestration.model.errors import FormatLimit, InvalidSettings, Unk
 
 FileFormat = Literal["csv", "xlsx"]
 Page: TypeAlias = Sequence[Sequence[str | None]]
-"""Rows of texts, as docs/formats.md has them; None is NULL."""
+"""Columns of texts, as docs/formats.md has them, with a text for each row; None is NULL."""
 
 XLSX_COLUMNS = 16_384
 CSV_DELIMITERS = (",", ";", "\t", "|")
@@ -82,8 +82,8 @@ class FileWriter(ABC):
         self.cut_cells = 0
 
     @abstractmethod
-    def write_page(self, rows: Page) -> None:
-        """Write rows of texts in the order of the columns."""
+    def write_page(self, page: Page) -> None:
+        """Write the rows of a page, of at least one row."""
 
     @abstractmethod
     def finish(self) -> None:

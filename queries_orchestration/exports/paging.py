@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select
 
+from queries_orchestration.exports.raw_rows import fetch_raw
 from queries_orchestration.exports.sources import running
 from queries_orchestration.exports.statements import driver_statement
 from queries_orchestration.model.compile import CompiledQuery
@@ -40,7 +41,8 @@ def is_paged_by_key(
     if first is None:
         return False
     keys = query.first_page(1).with_only_columns(*query.cursor_selected)
-    for key in _asked(connection, query, keys):
+    first_key = driver_statement(keys, connection.engine.dialect)
+    for key in fetch_raw(connection, query, first_key):
         following = _found_by(connection, query, query.page_after(key, page_rows + 1))
         # Nothing but the key can have changed by what an index finds the rows.
         return following not in (None, first)
@@ -73,7 +75,7 @@ def _nodes(plan: Any) -> Iterator[dict[str, Any]]:
 
 
 def _asked(
-    connection: Connection, query: CompiledQuery, statement: Select[Any], explain: str = ""
+    connection: Connection, query: CompiledQuery, statement: Select[Any], explain: str
 ) -> list[Row[Any]]:
     made = driver_statement(statement, connection.engine.dialect)
     with running(connection, f"The dataset {query.dataset}"):

@@ -5,7 +5,8 @@ PostgreSQL makes the lines of a CSV file itself; everything else goes through pa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import cast
 
@@ -98,8 +99,7 @@ def write_query(
                     page_rows=page_rows,
                 )
             else:
-                read = partial(_read, connection, texts, page_rows)
-                with read_ahead([read], interrupt=lambda: interrupt(connection)) as pages:
+                with _pages(connection, texts, page_rows) as pages:
                     for page in pages:
                         done(partial(writer.write_page, page))
         writer.finish()
@@ -112,7 +112,18 @@ def write_query(
     )
 
 
-def _read(connection: Connection, texts: ColumnTexts, page_rows: int, ahead: Ahead[Page]) -> None:
-    with ahead.begin_part() as give:
-        for page in text_pages(connection, texts, page_rows):
-            give(page)
+@contextmanager
+def _pages(connection: Connection, texts: ColumnTexts, page_rows: int) -> Iterator[Iterator[Page]]:
+    """Read pages of texts, ahead where another process makes the rows meanwhile."""
+    pages = text_pages(connection, texts, page_rows)
+    if connection.engine.dialect.name == "sqlite":
+        yield pages
+        return
+
+    def read(ahead: Ahead[Page]) -> None:
+        with ahead.begin_part() as give:
+            for page in pages:
+                give(page)
+
+    with read_ahead([read], interrupt=lambda: interrupt(connection)) as read_pages:
+        yield read_pages

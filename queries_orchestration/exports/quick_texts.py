@@ -11,25 +11,36 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from types import NoneType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
+
+from pydantic_core import to_json
 
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.model.columns import ValueType
 
+_Hour: TypeAlias = tuple[str, str]
 Texts: TypeAlias = Sequence[str | None]
 Quickly: TypeAlias = Callable[[Sequence[Any]], Texts | None]
 """Returns the texts of raw cells, or None if one of them needs to be looked at."""
 
 _LARGEST_PLAIN_FLOAT: Final = 1e15
+_UNLIKE_REPR: Final = ("e", "0.0000", "N")
+"""What JSON may have where repr has another text: exponents, small numbers, NaN."""
 _HOURS_KEPT: Final = 4_096
 _HOUR: Final = timedelta(hours=1)
 _INSTANT: Final = len("2027-07-01T00:30:00")
-_UTC: Final = ("", "Z", "+00:00")
+_HEX_AS_ZERO: Final = bytes.maketrans(b"123456789abcdef", b"000000000000000")
+_UUID: Final = b"00000000-0000-0000-0000-000000000000"
 _BOOLEANS: Final[Mapping[object, str | None]] = {0: "false", 1: "true", None: None}
 
 
 def _lines(pattern: str) -> Callable[[str], object]:
     return re.compile(f"(?>{pattern}\n)*+", re.ASCII).fullmatch
+
+
+def _are_uuids(lines: str) -> bool:
+    shapes = lines.encode(errors="surrogatepass").translate(_HEX_AS_ZERO).split(b"\n")
+    return set(shapes[:-1]) <= {_UUID}
 
 
 _SAME: Final[Mapping[ValueType, Callable[[str], object] | None]] = {
@@ -38,7 +49,7 @@ _SAME: Final[Mapping[ValueType, Callable[[str], object] | None]] = {
     "decimal": _lines(r"-?(?:0|[1-9]\d*)(?:\.\d+)?"),
     "date": _lines(r"\d{4}-\d\d-\d\d"),
     "timestamp": _lines(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{0,5}[1-9])?"),
-    "uuid": _lines("-".join(f"[0-9a-f]{{{count}}}" for count in (8, 4, 4, 4, 12))),
+    "uuid": _are_uuids,
 }
 """By type, whether stored texts, a line each, are the texts that files have; None: always."""
 
@@ -84,14 +95,22 @@ def _of_integers(column: Sequence[int | None], type_: ValueType) -> Texts | None
 
 
 def _of_floats(column: Sequence[float | None]) -> Texts | None:
+    values = [value for value in column if value is not None]
     # Written so that NaN, which is neither smaller nor larger, goes the long way.
-    if not all(
-        -_LARGEST_PLAIN_FLOAT < value < _LARGEST_PLAIN_FLOAT
-        for value in column
-        if value is not None
-    ):
+    if not (min(values) > -_LARGEST_PLAIN_FLOAT and max(values) < _LARGEST_PLAIN_FLOAT):
         return None
-    return [None if value is None else repr(value).removesuffix(".0") for value in column]
+    joined = to_json(values)[1:-1].decode()  # as repr has them, much faster
+    if any(unlike in joined for unlike in _UNLIKE_REPR):
+        return None
+    return _spread(joined.replace(".0,", ",").removesuffix(".0").split(","), column)
+
+
+def _spread(texts: Sequence[str], column: Sequence[object]) -> Texts:
+    """Return the texts of a column's values with its NULLs between."""
+    if len(texts) == len(column):
+        return texts
+    following = iter(texts)
+    return [None if value is None else next(following) for value in column]
 
 
 class _Instants:
@@ -102,24 +121,18 @@ class _Instants:
         self._hour = lru_cache(_HOURS_KEPT)(self._shown_hour)
 
     def __call__(self, column: Sequence[str | None]) -> Texts | None:
-        texts: list[str | None] = []
-        for stored in column:
-            if stored is None:
-                texts.append(None)
-                continue
-            shown = self._hour(stored[:13])
-            if shown is None:
-                return None
-            rest = stored[_INSTANT:]
-            if rest not in _UTC:
-                fraction = rest.removesuffix("Z").removesuffix("+00:00").rstrip("0")
-                rest = "" if fraction == "." else fraction
-            else:
-                rest = ""
-            texts.append(f"{shown[0]}{stored[13:_INSTANT]}{rest}{shown[1]}")
-        return texts
+        stored = [text for text in column if text is not None]
+        hours = [self._hour(text[:13]) for text in stored]
+        if None in hours:
+            return None
+        fractions = {rest: _fraction(rest) for rest in {text[_INSTANT:] for text in stored}}
+        shown = [
+            f"{start}{text[13:_INSTANT]}{fractions[text[_INSTANT:]]}{offset}"
+            for text, (start, offset) in zip(stored, cast("list[_Hour]", hours), strict=True)
+        ]
+        return _spread(shown, column)
 
-    def _shown_hour(self, hour: str) -> tuple[str, str] | None:
+    def _shown_hour(self, hour: str) -> _Hour | None:
         """Return what stands before the minutes and after the seconds in an hour of UTC.
 
         None where minutes or offset differ within it, or where there is no such hour.
@@ -136,3 +149,9 @@ class _Instants:
             return None
         text = first.isoformat()
         return text[:13], text[_INSTANT:]
+
+
+def _fraction(rest: str) -> str:
+    """Return the fraction of what stands after the seconds, without needless zeros."""
+    digits = rest.removesuffix("Z").removesuffix("+00:00").rstrip("0")
+    return "" if digits == "." else digits

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from typing import Any, Final, TypeAlias
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, Final
 
 import psycopg2
-from psycopg2 import extensions
-from sqlalchemy import Connection, Select
+from sqlalchemy import Connection
 
 from queries_orchestration.exports.page_size import PageSize
 from queries_orchestration.exports.paging import PAGE_ROWS, is_paged_by_key
+from queries_orchestration.exports.raw_rows import RawRow, fetch_raw, in_any_text, take_as_printed
 from queries_orchestration.exports.sources import running
 from queries_orchestration.exports.statements import (
     ROWS,
-    DriverStatement,
     PageStatements,
     driver_statement,
 )
 from queries_orchestration.model.compile import CompiledQuery
-from queries_orchestration.model.database_text import PRINTED
 from queries_orchestration.model.errors import SourceBroken
 
-RawRow: TypeAlias = tuple[Any, ...]
-
 _CURSOR_NAME: Final = "queries_result"
-_TEXTS: Final = extensions.new_type(
-    PRINTED,
-    "QUERIES_TEXT",
-    extensions.UNICODE,
-)
-"""Leaves what PostgreSQL has printed as it is."""
 
 
 def raw_pages(
@@ -100,14 +91,22 @@ def _by_cursor(
     on_server = connection.engine.dialect.name == "postgresql"
     with _closed_at_last(driver.cursor(_CURSOR_NAME) if on_server else driver.cursor()) as cursor:
         if as_printed and on_server:
-            extensions.register_type(_TEXTS, cursor)
+            take_as_printed(cursor)
         with running(connection, what):
             cursor.execute(statement.sql, statement.values)
+        read = 0
+
+        def begin_again() -> None:
+            cursor.execute(statement.sql, statement.values)
+            for _ in range(read):
+                cursor.fetchone()
+
         while True:
             with running(connection, what):
-                rows = cursor.fetchmany(size.rows)
+                rows = in_any_text(driver, partial(cursor.fetchmany, size.rows), begin_again)
             if not rows:
                 return
+            read += len(rows)
             size.read(rows)
             yield rows
 
@@ -120,40 +119,6 @@ def _closed_at_last(cursor: Any) -> Iterator[Any]:
     finally:
         with suppress(psycopg2.Error):
             cursor.close()
-
-
-def fetch_raw(
-    connection: Connection,
-    query: CompiledQuery,
-    statement: DriverStatement,
-    *,
-    as_printed: bool = False,
-) -> list[RawRow]:
-    """Run a statement of a query and return all its rows.
-
-    Raises:
-        As :func:`raw_pages`.
-    """
-    driver: Any = connection.connection.driver_connection
-    with closing(driver.cursor()) as cursor, running(connection, f"The dataset {query.dataset}"):
-        if as_printed and connection.engine.dialect.name == "postgresql":
-            extensions.register_type(_TEXTS, cursor)
-        cursor.execute(statement.sql, statement.values)
-        rows: list[RawRow] = cursor.fetchall()
-    return rows
-
-
-def types_of(connection: Connection, query: CompiledQuery, statement: Select[Any]) -> list[int]:
-    """Return the types that the columns of a statement have in PostgreSQL, domains as their base.
-
-    Raises:
-        As :func:`raw_pages`.
-    """
-    made = driver_statement(statement, connection.engine.dialect)
-    driver: Any = connection.connection.driver_connection
-    with closing(driver.cursor()) as cursor, running(connection, f"The dataset {query.dataset}"):
-        cursor.execute(made.sql, made.values)
-        return [column.type_code for column in cursor.description]
 
 
 def refuse_forbidden_nulls(connection: Connection, query: CompiledQuery) -> None:

@@ -90,7 +90,7 @@ def read_every_way(url: str, query: CompiledQuery, page_rows: int) -> TextRows:
         texts = column_texts(connection, query, TextForm(BERLIN.zone))
         for by_key in (True, False):
             pages = text_pages(connection, texts, page_rows, by_key=by_key)
-            read.append([list(row) for page in pages for row in page])
+            read.append([list(row) for page in pages for row in zip(*page, strict=True)])
             if is_sqlite(url):
                 continue
             assert texts.are_all_rendered

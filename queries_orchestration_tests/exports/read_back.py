@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from python_calamine import load_workbook
 
-from queries_orchestration.exports.file_writer import FileFormat, FileOptions, open_writer
+from queries_orchestration.exports.file_writer import FileFormat, FileOptions, Page, open_writer
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.model.columns import Column
 
@@ -46,10 +46,15 @@ def written(
     """Return the file that pages of exact values become."""
     sink = Sink()
     with open_writer(file_format, sink, columns, options) as writer:
-        for page in pages:
-            writer.write_page(texts_of(page, options))
+        for page in filter(None, pages):
+            writer.write_page(as_page(texts_of(page, options)))
         writer.finish()
     return sink.content
+
+
+def as_page(rows: Sequence[Sequence[str | None]]) -> Page:
+    """Return rows as the writers take them, column by column."""
+    return [*zip(*rows, strict=True)]
 
 
 def texts_of(

@@ -14,7 +14,14 @@ from hypothesis import given, strategies as st
 from queries_orchestration.exports.file_writer import FileOptions, open_writer
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration.model.errors import InvalidSettings, UnknownTimeZone
-from queries_orchestration_tests.exports.read_back import BERLIN, Sink, meaning, read_csv, written
+from queries_orchestration_tests.exports.read_back import (
+    BERLIN,
+    Sink,
+    as_page,
+    meaning,
+    read_csv,
+    written,
+)
 from queries_orchestration_tests.exports.typed_rows import typed_results
 
 NO_GUARD = FileOptions(time_zone="Europe/Berlin", csv_guard=False)
@@ -223,8 +230,8 @@ def test_equal_labels_are_all_written_each_with_its_own_value() -> None:
 def test_what_utf_8_cannot_hold_is_replaced_and_counted_on_any_page(bad: str) -> None:
     sink = Sink()
     with open_writer("csv", sink, [Column("a", "text")], BERLIN) as writer:
-        writer.write_page([("x",)] * 1000)
-        writer.write_page([("x",)] * 499 + [(bad,)] + [("x",)] * 500)
+        writer.write_page(as_page([("x",)] * 1000))
+        writer.write_page(as_page([("x",)] * 499 + [(bad,)] + [("x",)] * 500))
         writer.finish()
     rows = read_csv(sink.content)
     assert rows[1500] == ["a\N{REPLACEMENT CHARACTER}b"]
@@ -263,7 +270,7 @@ def test_a_row_of_another_width_than_the_columns_is_a_fault() -> None:
 def test_each_page_reaches_the_sink_as_it_is_written() -> None:
     sink = Sink()
     with open_writer("csv", sink, [Column("a", "integer")], BERLIN) as writer:
-        writer.write_page([("1",), ("2",)])
+        writer.write_page(as_page([("1",), ("2",)]))
         assert sink.content == b"a\n1\n2\n"
 
 

@@ -175,18 +175,15 @@ def test_a_small_table_is_whole_whichever_way_its_plan_advises(url: str) -> None
 
 
 def test_the_plans_are_asked_for_and_run_nothing(url: str) -> None:
-    """EXPLAIN: the one statement that reads is that of the first key."""
+    """EXPLAIN; beside it, only the first key is read, by the driver."""
     query = sorted_by(filters=[{"field": "note", "op": "ne", "value": "sensitive %s"}])
     asked: list[str] = []
     with snapshot_engine(url) as engine, read_snapshot(engine, 30) as connection:
         event.listen(engine, "before_cursor_execute", lambda *told: asked.append(told[2]))
         assert is_paged_by_key(connection, query)
     explain = "EXPLAIN QUERY PLAN SELECT" if is_sqlite(url) else "EXPLAIN (FORMAT JSON) SELECT"
-    assert len(asked) == 3
-    assert asked[0].startswith(explain)
-    assert asked[1].startswith("SELECT")
-    assert "LIMIT" in asked[1]
-    assert asked[2].startswith(explain)
+    assert len(asked) == 2
+    assert all(statement.startswith(explain) for statement in asked)
     assert not any("sensitive" in statement for statement in asked)
 
 

@@ -98,3 +98,27 @@ def test_such_text_among_values_of_every_kind(
         in_order = text(f"SELECT id FROM t ORDER BY n IS NULL, n {direction}, id")  # noqa: S608
         expected = [[str(row.id)] for row in connection.execute(in_order)]
     assert read_every_way(url, query, page_rows) == expected
+
+
+@pytest.mark.parametrize("relation", ["t", "unsorted"])
+@pytest.mark.parametrize("bad", [{0}, {1_109}, {1_110}, {ROWS - 1}, {5, 1_700, 1_701}])
+def test_one_text_that_is_no_utf_8_anywhere_costs_no_row(
+    url: str, relation: str, bad: set[int]
+) -> None:
+    """By key and through one cursor, which begin again there."""
+    fill(
+        url,
+        "CREATE TABLE t (id integer PRIMARY KEY NOT NULL, n text)",
+        "CREATE VIEW unsorted AS SELECT id + 0 AS id, n FROM t",
+        (
+            f"INSERT INTO t VALUES (?, {AS_TEXT})",  # noqa: S608 - of this test
+            [(n, b"v%d" % n + b"\xff" * (n in bad)) for n in range(ROWS)],
+        ),
+    )
+    query = compiled(a_dataset({"id": "integer", "n": "text"}, relation=relation), "id", "n")
+    assert is_by_key(url, query) is (relation == "t")
+    made = file_of(url, query)
+    assert made.written.replaced_characters == len(bad)
+    assert made.content.decode().splitlines()[1:] == [
+        f"{n},v{n}" + "�" * (n in bad) for n in range(ROWS)
+    ]

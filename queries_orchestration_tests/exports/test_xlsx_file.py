@@ -19,6 +19,7 @@ from queries_orchestration_tests.exports.read_back import (
     BERLIN,
     Cell,
     Sink,
+    as_page,
     calamine_rows,
     read_csv,
     read_sheet,
@@ -73,8 +74,10 @@ def test_control_characters_are_replaced_and_counted_and_tab_and_line_end_kept()
     sink = Sink()
     columns = [Column("a\x0b", "text")]
     with open_writer("xlsx", sink, columns, BERLIN) as writer:
-        writer.write_page([("Rio\x0bGrande",), ("x\x1fy\x00\ufffe",), ("left\tright\nbelow",)])
-        writer.write_page([(f"a{chr(0xD800)}",)])
+        writer.write_page(
+            as_page([("Rio\x0bGrande",), ("x\x1fy\x00\ufffe",), ("left\tright\nbelow",)])
+        )
+        writer.write_page(as_page([(f"a{chr(0xD800)}",)]))
         writer.finish()
     expected = [["a�"], ["Rio�Grande"], ["x�y��"], ["left\tright\nbelow"], ["a�"]]
     assert calamine_rows(sink.content) == expected
@@ -100,7 +103,7 @@ def test_the_longest_text_is_intact(fits: str) -> None:
 def test_longer_text_is_cut_with_a_note_and_counted(value: str, kept: str) -> None:
     sink = Sink()
     with open_writer("xlsx", sink, [Column("a", "text")], BERLIN) as writer:
-        writer.write_page([(value,), ("short",)])
+        writer.write_page(as_page([(value,), ("short",)]))
         writer.finish()
     found = calamine_rows(sink.content)[1][0]
     assert found == f"{kept}… [cut: {len(value)} characters in all]"
@@ -112,7 +115,7 @@ def test_text_that_looks_escaped_is_never_cut_without_being_counted() -> None:
     sink = Sink()
     value = "_x0041_" * 4_000
     with open_writer("xlsx", sink, [Column("a", "text")], BERLIN) as writer:
-        writer.write_page([(value,)])
+        writer.write_page(as_page([(value,)]))
         writer.finish()
     found = read_sheet(sink.content)[1][0]
     assert found is not None

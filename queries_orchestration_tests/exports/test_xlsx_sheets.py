@@ -19,6 +19,7 @@ from queries_orchestration_tests.exports.read_back import (
     BERLIN,
     Cell,
     Sink,
+    as_page,
     calamine_rows,
     read_sheet,
     written,
@@ -75,7 +76,7 @@ def rows_of_sheets(count: int, sheet_rows: int) -> list[list[list[object]]]:
     options = FileOptions(time_zone="UTC", sheet_title="x" * 40)
     writer = XlsxStream(sink, [Column("n", "integer")], options, sheet_rows=sheet_rows)
     with writer:
-        writer.write_page([(str(n),) for n in range(count)])
+        writer.write_page(as_page([(str(n),) for n in range(count)]))
         writer.finish()
     assert writer.rows == count
     book = load_workbook(io.BytesIO(sink.content))

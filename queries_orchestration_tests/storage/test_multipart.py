@@ -19,6 +19,7 @@ from queries_orchestration.model.columns import Column
 from queries_orchestration.model.errors import StorageUnavailable, UploadGone
 from queries_orchestration.storage.interface import PartReceipt, Storage
 from queries_orchestration.storage.multipart import PART_BYTES, MultipartWriter, StoredFile
+from queries_orchestration_tests.exports.read_back import as_page
 from queries_orchestration_tests.storage.files import Folder
 
 KEY = "a/b.csv"
@@ -377,7 +378,7 @@ def test_a_file_writer_streams_into_it_and_an_error_publishes_nothing(
             for number, page in enumerate(pages()):
                 if fail and number == 2:
                     raise ZeroDivisionError
-                writer.write_page(page)
+                writer.write_page(as_page(page))
             writer.finish()
             return sink.complete()
 

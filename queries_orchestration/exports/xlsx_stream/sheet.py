@@ -13,15 +13,17 @@ _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 SHEET_END = "</sheetData></worksheet>"
 
 
-def widths(headers: Sequence[str], rows: Sequence[Sequence[str | None]]) -> list[int]:
+def widths(headers: Sequence[str], page: Sequence[Sequence[str | None]]) -> list[int]:
     """Return the columns' widths in characters, that of their longest line within bounds."""
-    longest = [len(header) for header in headers]
-    for row in rows:
-        longest = [
-            most if text is None or len(text) <= most else max(most, *map(len, text.split("\n")))
-            for most, text in zip(longest, row, strict=True)
-        ]
+    longest = [
+        max(_longest_line([header]), _longest_line(texts[:WIDTH_ROWS]))
+        for header, texts in zip(headers, page, strict=True)
+    ]
     return [min(max(length + 2, _NARROWEST), _WIDEST) for length in longest]
+
+
+def _longest_line(texts: Sequence[str | None]) -> int:
+    return max((len(line) for text in texts if text for line in text.split("\n")), default=0)
 
 
 def sheet_start(widths: Sequence[int], *, is_first: bool) -> str:

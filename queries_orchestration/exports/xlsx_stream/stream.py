@@ -17,7 +17,6 @@ from queries_orchestration.exports.xlsx_stream.frame import (
 from queries_orchestration.exports.xlsx_stream.rows import Rows, header_row
 from queries_orchestration.exports.xlsx_stream.sheet import (
     SHEET_END,
-    WIDTH_ROWS,
     sheet_start,
     widths,
 )
@@ -65,25 +64,26 @@ class XlsxStream(FileWriter):
         self._widths: list[int] = []
         self._rows_in_sheet = 0
 
-    def write_page(self, rows: Page) -> None:
-        """Write rows of texts in the order of the columns.
+    def write_page(self, page: Page) -> None:
+        """Write the rows of a page, of at least one row.
 
         Raises:
             FormatLimit: the file would be larger than Excel opens.
         """
-        if rows and not self._titles:
-            self._start_first_sheet(rows)
+        if not self._titles:
+            self._start_first_sheet(page)
+        (rows,) = set(map(len, page))
         written = 0
-        while written < len(rows):
+        while written < rows:
             if self._rows_in_sheet == self._sheet_rows:
                 self._start_sheet()
-            count = min(_ROWS_AT_ONCE, self._sheet_rows - self._rows_in_sheet)
-            self._write_rows(rows[written : written + count])
-            written += count
+            end = written + min(_ROWS_AT_ONCE, self._sheet_rows - self._rows_in_sheet)
+            self._write_rows([texts[written:end] for texts in page])
+            written = end
 
     def finish(self) -> None:
         if not self._titles:
-            self._start_first_sheet([])
+            self._start_first_sheet([[] for _ in self._cells.labels])
         self._end_sheet()
         end_frame(self._archive, self._titles)
         self._archive.finish()
@@ -93,14 +93,15 @@ class XlsxStream(FileWriter):
     def close(self) -> None:
         pass  # every page has gone to the sink
 
-    def _write_rows(self, rows: Page) -> None:
-        contents = self._cells.contents(list(zip(*rows, strict=True)))
+    def _write_rows(self, page: Page) -> None:
+        contents = self._cells.contents(page)
+        rows = len(page[0])
         if self._cells.forms != self._forms:
             self._forms = self._cells.forms
             self._rows = Rows(self._forms)
         made = self._rows(self._rows_in_sheet + 1, contents)
         written = 0
-        while written < len(rows):
+        while written < rows:
             data = "".join(islice(made, _ROWS_IN_CACHE)).encode()
             too_large = self._archive.member_bytes + len(data) > self._most_before_end
             if too_large and self._rows_in_sheet > 1:
@@ -108,13 +109,13 @@ class XlsxStream(FileWriter):
                 made = self._rows(2, [column[written:] for column in contents])
                 continue
             self._archive.write(data)
-            count = min(_ROWS_IN_CACHE, len(rows) - written)
+            count = min(_ROWS_IN_CACHE, rows - written)
             written += count
             self._rows_in_sheet += count
-        self.rows += len(rows)
+        self.rows += rows
 
-    def _start_first_sheet(self, rows: Page) -> None:
-        self._widths = widths(self._cells.labels, rows[:WIDTH_ROWS])
+    def _start_first_sheet(self, page: Page) -> None:
+        self._widths = widths(self._cells.labels, page)
         begin_frame(self._archive)
         self._start_sheet()
 

@@ -9,7 +9,7 @@ from queries_orchestration.exports.file_writer import FileOptions
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.exports.xlsx_stream.stream import XlsxStream
 from queries_orchestration.model.columns import Column, ValueType
-from queries_orchestration_tests.exports.read_back import BERLIN, Cell, Sink, read_sheet
+from queries_orchestration_tests.exports.read_back import BERLIN, Cell, Sink, as_page, read_sheet
 
 ZONE = ZoneInfo("Europe/Berlin")
 
@@ -24,8 +24,8 @@ def streamed(
     """Return the file that pages become, and its writer."""
     sink = Sink()
     with XlsxStream(sink, columns, options) as writer:
-        for page in pages:
-            writer.write_page(page)
+        for page in filter(None, pages):
+            writer.write_page(as_page(page))
         writer.finish()
     return sink.content, writer
 

@@ -20,7 +20,7 @@ from python_calamine import load_workbook
 
 from queries_orchestration.exports.xlsx_stream.stream import XlsxStream
 from queries_orchestration.model.columns import Column, ValueType
-from queries_orchestration_tests.exports.read_back import BERLIN, Sink, calamine_rows
+from queries_orchestration_tests.exports.read_back import BERLIN, Sink, as_page, calamine_rows
 from queries_orchestration_tests.exports.typed_rows import typed_results
 from queries_orchestration_tests.exports.xlsx_stream.streamed import as_texts, streamed
 from queries_orchestration_tests.exports.xlsx_stream.test_cell_text import UNREPRESENTABLE
@@ -81,8 +81,8 @@ def three_sheets() -> bytes:
     """A row on each sheet but the last, which has two."""
     sink = Sink()
     with XlsxStream(sink, COLUMNS, BERLIN, sheet_rows=3) as writer:
-        writer.write_page(ROWS)
-        writer.write_page(ROWS[:1])
+        writer.write_page(as_page(ROWS))
+        writer.write_page(as_page(ROWS[:1]))
         writer.finish()
     return sink.content
 

@@ -21,6 +21,7 @@ from queries_orchestration_tests.exports.read_back import (
     BERLIN,
     Cell,
     Sink,
+    as_page,
     calamine_rows,
     read_sheet,
 )
@@ -92,7 +93,7 @@ def test_rows_beyond_a_sheet_go_to_further_sheets_with_their_header(
     rows = [(str(n),) for n in range(count)]
     with XlsxStream(sink, NUMBERS, options, sheet_rows=4) as writer:
         for start in range(0, count, page_rows):
-            writer.write_page(rows[start : start + page_rows])
+            writer.write_page(as_page(rows[start : start + page_rows]))
         writer.finish()
     assert writer.rows == count
     names = ["x" * 31, "x" * 27 + " (2)", "x" * 27 + " (3)"]
@@ -105,7 +106,7 @@ def test_one_row_more_than_a_sheet_holds_is_on_the_next_sheet() -> None:
     sink = Sink()
     with XlsxStream(sink, NUMBERS, BERLIN) as writer:
         for start in range(1, 1_048_577, 4_096):
-            writer.write_page([(str(n),) for n in range(start, start + 4_096)])
+            writer.write_page(as_page([(str(n),) for n in range(start, start + 4_096)]))
         writer.finish()
     assert writer.rows == 1_048_576
     with zipfile.ZipFile(io.BytesIO(sink.content)) as archive:
@@ -120,7 +121,7 @@ def test_a_row_larger_than_a_sheet_leaves_no_empty_sheet_before_it() -> None:
     sink = Sink()
     with XlsxStream(sink, [Column("a", "text")], BERLIN, sheet_bytes=2_000) as writer:
         for _ in range(2):
-            writer.write_page([("x" * 3_000,)])
+            writer.write_page(as_page([("x" * 3_000,)]))
         writer.finish()
     assert [len(calamine_rows(sink.content, number)) for number in (1, 2)] == [2, 2]
     assert len(load_workbook(io.BytesIO(sink.content)).sheet_names) == 2
@@ -134,7 +135,7 @@ def test_a_sheet_whose_xml_would_be_too_large_ends_and_nothing_is_counted_twice(
     rows = [(f"{n}\x0b" + "x" * 200,) for n in range(200)]
     with XlsxStream(sink, [Column("a", "text")], BERLIN, sheet_bytes=most) as writer:
         for start in range(0, 200, page_rows):
-            writer.write_page(rows[start : start + page_rows])
+            writer.write_page(as_page(rows[start : start + page_rows]))
         writer.finish()
     with zipfile.ZipFile(io.BytesIO(sink.content)) as archive:
         sizes = [info.file_size for info in archive.infolist() if "worksheets" in info.filename]
@@ -150,7 +151,7 @@ def test_a_file_that_would_be_too_large_is_refused_and_csv_is_offered() -> None:
     page = [(str(n * n),) for n in range(20_000)]
     with XlsxStream(sink, NUMBERS, BERLIN, file_bytes=5_000) as writer:
         with pytest.raises(FormatLimit, match=r"more than 5,000 bytes.*CSV") as caught:
-            writer.write_page(page)
+            writer.write_page(as_page(page))
         assert caught.value.code == "format_limit"
     assert len(sink.content) <= 5_000
 
@@ -167,7 +168,7 @@ def test_pages_reach_the_sink_as_they_come_and_it_stays_open() -> None:
     with XlsxStream(sink, NUMBERS, BERLIN) as writer:
         sizes = []
         for start in range(0, 30_000, 10_000):
-            writer.write_page([(str(n * 7919),) for n in range(start, start + 10_000)])
+            writer.write_page(as_page([(str(n * 7919),) for n in range(start, start + 10_000)]))
             sizes.append(len(sink.content))
         writer.finish()
     assert 10_000 < sizes[0] < sizes[1] < sizes[2] < len(sink.content)
@@ -179,7 +180,7 @@ def test_a_writer_given_up_leaves_no_workbook() -> None:
     sink = Sink()
     writer = XlsxStream(sink, NUMBERS, BERLIN)
     with writer:
-        writer.write_page([("1",)])
+        writer.write_page(as_page([("1",)]))
     written = sink.content
     del writer
     assert sink.content == written
@@ -205,7 +206,9 @@ def test_memory_does_not_grow_with_the_rows() -> None:
         with XlsxStream(Nowhere(), columns, BERLIN) as writer:
             for page in range(pages):
                 day = f"2027-07-{page % 28 + 1:02}"
-                writer.write_page([(f"{page} {n}", f"{day}T00:00:00", day) for n in range(200)])
+                writer.write_page(
+                    as_page([(f"{page} {n}", f"{day}T00:00:00", day) for n in range(200)])
+                )
             writer.finish()
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
