@@ -1,4 +1,4 @@
-# `make demo`, `make test`, `make dev`, `make bench`: each first makes .venv from requirements.lock.
+# `make demo`, `make test`, `make dev`, `make soak`, `make bench`: each first makes .venv from requirements.lock.
 
 PYTHON ?= python3
 # Given to pytest: make test ARGS="-k recurrences"
@@ -21,7 +21,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_LINK_MODE := copy
 
-.PHONY: demo dev test bench lock format clean machine .venv
+.PHONY: demo dev test soak bench lock format clean machine .venv
 .DELETE_ON_ERROR:
 
 demo: export QUERIES_DEMO := 1
@@ -43,6 +43,10 @@ test: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/lint-imports --no-logo
 	@echo "== pytest"
 	@$(CLEAN_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+# Every zone, and more rounds of what is tried in `make test`. Most of an hour.
+soak: $(STAMP)
+	@$(CLEAN_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup --soak $(ARGS)
 
 # What reports cost, beside their rows as CSV. Minutes; nothing else should run meanwhile.
 bench: $(STAMP)

@@ -31,6 +31,11 @@ settings.register_profile("queries-ci", deadline=None, derandomize=True, print_b
 settings.load_profile("queries-ci" if CI else "queries")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let `make soak` ask for what takes too long for every day."""
+    parser.addoption("--soak", action="store_true", help="try every zone, and more rounds")
+
+
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the person who runs the tests reaches a test."""

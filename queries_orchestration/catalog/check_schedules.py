@@ -76,13 +76,16 @@ class ScheduleCheck:
             owner_id=owner.id,
             cron=recurrence.cron,
             time_zone=recurrence.time_zone,
+            last_day=recurrence.last_day,
+            starts_on=recurrence.starts_on,
+            ends_on=recurrence.ends_on,
             format=declared.format,
             runtime_values=declared.values,
             skip_empty=declared.skip_empty,
             missed_slots=declared.missed_slots,
             lateness_limit=declared.lateness_limit,
         )
-        recurs_anew = (base.cron, base.time_zone) != (schedule.cron, schedule.time_zone)
+        recurs_anew = _rule(base) != _rule(schedule)
         if schedule.state == "ended" or (schedule.state == "active" and recurs_anew):
             slot = next_slot(recurrence, self.now)
             if slot is not None:
@@ -90,7 +93,8 @@ class ScheduleCheck:
                 streak = 0 if schedule.state == "ended" else schedule.failure_streak
                 schedule = replace(schedule, state="active", next_slot=slot, failure_streak=streak)
             elif recurs_anew:
-                self.shape.fault(declared.node("cron"), f"{what}: its recurrence never comes again")
+                at = declared.node("cron" if declared.ends_on is None else "ends_on")
+                self.shape.fault(at, f"{what}: its recurrence never comes again")
         return ScheduleRows(schedule, tuple(person.id for person in recipients))
 
     def _new(self, name: str, source: Source, owner: Person) -> Schedule:
@@ -106,6 +110,9 @@ class ScheduleCheck:
             owner_id=owner.id,
             cron="",
             time_zone="",
+            last_day=False,
+            starts_on=None,
+            ends_on=None,
             format="",
             runtime_values={},
             skip_empty=False,
@@ -145,10 +152,26 @@ class ScheduleCheck:
             return None
         time_zone = declared.time_zone or self.workspace.time_zone
         try:
-            return Recurrence.parse(declared.cron, time_zone)
+            return Recurrence.parse(
+                declared.cron,
+                time_zone,
+                last_day=declared.last_day,
+                starts_on=declared.starts_on,
+                ends_on=declared.ends_on,
+            )
         except Refused as error:
             self.shape.fault(declared.node("cron"), f"{what}: {error.message}")
             return None
+
+
+def _rule(schedule: Schedule) -> tuple[object, ...]:
+    return (
+        schedule.cron,
+        schedule.time_zone,
+        schedule.last_day,
+        schedule.starts_on,
+        schedule.ends_on,
+    )
 
 
 def _pin_kept(stored: Schedule | None, source: Source) -> int | None:

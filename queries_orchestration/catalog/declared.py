@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from queries_orchestration.catalog.yaml_file import Node
@@ -92,6 +93,9 @@ class DeclaredSchedule(Declared):
     owner: str
     cron: str
     time_zone: str
+    last_day: bool
+    starts_on: date | None
+    ends_on: date | None
     format: str
     recipients: list[Node]
     values: dict[str, Any]

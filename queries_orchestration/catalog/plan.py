@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
 
@@ -108,7 +108,7 @@ def _normal(value: object) -> object:
         return [_normal(item) for item in value]
     if isinstance(value, frozenset):
         return sorted(value)
-    if isinstance(value, datetime):
+    if isinstance(value, date):  # a datetime is one
         return value.isoformat()
     # PostgreSQL's JSONB gives 1e300 back as the whole number that its digits say.
     if isinstance(value, float) and value.is_integer():

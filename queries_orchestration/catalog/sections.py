@@ -128,8 +128,8 @@ def _read_schedule(name: str, at: Node, shape: Shape) -> DeclaredSchedule:
         what,
         required=("title", "owner", "cron", "format", "recipients"),
         optional=(
-            *("query", "report", "time_zone", "values", "skip_empty", "missed_slots"),
-            "lateness_limit",
+            *("query", "report", "time_zone", "last_day", "starts_on", "ends_on", "values"),
+            *("skip_empty", "missed_slots", "lateness_limit"),
         ),
     )
     kind = _source_kind(nodes, at, what, shape)
@@ -161,6 +161,9 @@ def _read_schedule(name: str, at: Node, shape: Shape) -> DeclaredSchedule:
         owner=text("owner"),
         cron=text("cron"),
         time_zone=read_time_zone(nodes.get("time_zone"), shape),
+        last_day=shape.boolean(nodes.get("last_day"), f"`last_day` of {what}", default=False),
+        starts_on=shape.date(nodes.get("starts_on"), f"`starts_on` of {what}"),
+        ends_on=shape.date(nodes.get("ends_on"), f"`ends_on` of {what}"),
         format=shape.choice(nodes.get("format"), f"`format` of {what}", FORMATS_OF[kind]),
         recipients=recipients,
         values=values.plain() if values is not None and isinstance(values.content, dict) else {},

@@ -6,6 +6,7 @@ whoever uses the values asks first whether the definition had faults.
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import re
 from collections.abc import Collection, Iterable
@@ -92,6 +93,20 @@ class Shape:
             self.fault(node, f"{what} must be true or false, not {_kind(node)}")
             return default
         return node.content
+
+    def date(self, node: Node | None, what: str) -> datetime.date | None:
+        """Return a date of the calendar, written as 2027-01-31."""
+        if node is None or node.content is None:
+            return None
+        written = str(node.content)
+        try:
+            found = datetime.date.fromisoformat(written)
+        except ValueError:
+            found = None
+        if found is None or found.isoformat() != written:
+            self.fault(node, f"{what} must be a date such as 2027-01-31")
+            return None
+        return found
 
     def positive_integer(
         self, node: Node | None, what: str, *, largest: int = LARGEST_INTEGER

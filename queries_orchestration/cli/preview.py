@@ -31,6 +31,7 @@ _NOTES: Final[dict[Reading, str]] = {
 @workspace_option
 @click.option("--cron", help="Instead of SCHEDULE: a rule of five fields.")
 @click.option("--time-zone", metavar="NAME", help="With --cron: its IANA time zone.")
+@click.option("--last-day", is_flag=True, help="With --cron: on the last day of the month.")
 @click.option("--after", type=Instant(), help="ISO 8601 with offset; default: now.")
 @click.option(
     "--count",
@@ -47,15 +48,16 @@ def preview(
     workspace: str | None,
     cron: str | None,
     time_zone: str | None,
+    last_day: bool,
     after: datetime | None,
     count: int,
     as_json: bool,
 ) -> None:
     """Show the next slots of SCHEDULE or of a rule, also on days when the clocks change."""
-    if schedule is not None and cron is None and time_zone is None:
+    if schedule is not None and cron is None and time_zone is None and not last_day:
         recurrence = _of_schedule(settings, schedule, workspace)
     elif schedule is None and cron is not None and time_zone is not None:
-        recurrence = Recurrence.parse(cron, time_zone)
+        recurrence = Recurrence.parse(cron, time_zone, last_day=last_day)
     else:
         raise click.UsageError("Give SCHEDULE, or --cron and --time-zone.")
     slots = list(islice(find(recurrence, after=after or system_clock()), count))
@@ -88,7 +90,7 @@ def _of_schedule(settings: Settings, name: str, workspace: str | None) -> Recurr
     check_ready(settings.database_url)
     with Database(settings.database_url).read() as connection:
         plan = schedule_named(connection, workspace_named(connection, workspace), name)
-    return Recurrence.parse(plan.cron, plan.time_zone)
+    return plan.recurrence()
 
 
 def _local(one: ReadSlot) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -64,8 +65,8 @@ def save(stream: BinaryIO, out: Path, *, force: bool, sha256: str | None = None)
         NotSaved: the disk is full, or the folder cannot be written; nothing is left there.
     """
     if out == STANDARD_OUTPUT:
-        for chunk in _chunks(stream, sha256):
-            sys.stdout.buffer.write(chunk)
+        with _writing(out):
+            _write_to_standard_output(_chunks(stream, sha256))
         return
     with _writing(out), _temporary(out) as path:
         with path.open("wb") as file:
@@ -78,6 +79,17 @@ def save(stream: BinaryIO, out: Path, *, force: bool, sha256: str | None = None)
             path.replace(out.resolve())
         else:
             _rename_to_new(path, out)
+
+
+def _write_to_standard_output(chunks: Iterator[bytes]) -> None:
+    """Write all; where Python does not buffer, one write takes a part of it without a word."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    for chunk in chunks:
+        rest = memoryview(chunk)
+        while rest:
+            rest = rest[sys.stdout.buffer.write(rest) or 0 :]
+    sys.stdout.buffer.flush()
 
 
 def _chunks(stream: BinaryIO, sha256: str | None) -> Iterator[bytes]:

@@ -163,7 +163,9 @@ def _tell(database: Database, place: Workspace, plan: Schedule, *, as_json: bool
             ("state", plan.state),
             ("reason", reason),
             ("next", _next(plan)),
-            ("recurrence", f"{plan.cron}  {plan.time_zone}"),
+            ("recurrence", _recurrence(plan)),
+            ("starts on", plan.starts_on),
+            ("ends on", plan.ends_on),
             (told["kind"], f"{told['source']}, version {_version(told)}"),
             ("values", values_text(told["values"])),
             ("format", plan.format),
@@ -175,6 +177,11 @@ def _tell(database: Database, place: Workspace, plan: Schedule, *, as_json: bool
             ("failures in a row", plan.failure_streak or None),
         ]
     )
+
+
+def _recurrence(plan: Schedule) -> str:
+    days = "  on the last day of the month" if plan.last_day else ""
+    return f"{plan.cron}{days}  {plan.time_zone}"
 
 
 def _json(connection: Connection, place: Workspace, plan: Schedule) -> dict[str, Any]:
@@ -197,6 +204,9 @@ def _json(connection: Connection, place: Workspace, plan: Schedule) -> dict[str,
         "failure_streak": plan.failure_streak,
         "cron": plan.cron,
         "time_zone": plan.time_zone,
+        "last_day": plan.last_day,
+        "starts_on": plan.starts_on and plan.starts_on.isoformat(),
+        "ends_on": plan.ends_on and plan.ends_on.isoformat(),
         "source": source.name if source else None,
         "kind": source.kind if source else "source",
         "version": plan.pinned_version,

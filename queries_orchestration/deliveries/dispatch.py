@@ -106,7 +106,7 @@ def _admit(
     if claimed is None:
         return 0, 0
     try:
-        recurrence = Recurrence.parse(schedule.cron, schedule.time_zone)
+        recurrence = schedule.recurrence()
     except Refused as error:
         _quarantine(backends, connection, schedule, error)
         return 0, 0

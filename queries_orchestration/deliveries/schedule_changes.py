@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from queries_orchestration.deliveries.resolve import source_of, version_run
 from queries_orchestration.exports.open_source import open_source
 from queries_orchestration.model.errors import NotFound, Refused, SourceUnavailable
-from queries_orchestration.model.recurrences import Recurrence, next_slot
+from queries_orchestration.model.recurrences import next_slot
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import schedules, sources
 from queries_orchestration.store.schedules import Schedule
@@ -67,8 +67,7 @@ def resume(backends: Backends, workspace_id: str, *, schedule_id: str) -> Schedu
         _refuse_ended(schedule)
         if schedule.state != "paused":
             raise _not_paused()
-        recurrence = Recurrence.parse(schedule.cron, schedule.time_zone)
-        slot = next_slot(recurrence, now)
+        slot = next_slot(schedule.recurrence(), now)
         if slot is None:
             raise Refused("Its recurrence never comes again.", code="schedule_ended")
         source = source_of(connection, schedule)

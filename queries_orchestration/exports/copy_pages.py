@@ -113,7 +113,7 @@ def _read_beside(
         return
     with ExitStack() as opened:
         try:
-            second = opened.enter_context(joined(first, turns.shared))
+            second = opened.enter_context(joined(first, turns.shared, turns.query))
         except QueriesError as error:
             _log.info("A source is read through one connection, not two: %s", error.code)
             return
@@ -149,6 +149,7 @@ class _Turns:
         turn: held by whoever asks for the next page, until its part has begun.
         are_many: set when it is worth while to read through two connections, or all is over.
         shared: the snapshot that a second connection may see.
+        query: whose pages they are.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class _Turns:
         self.are_many = Event()
         self.shared: SharedSnapshot | None = None
         self._first = connection
-        self._query = query
+        self.query = query
         self._size = PageSize(page_rows)
         self._weighing = Lock()
         dialect = connection.engine.dialect
@@ -180,7 +181,7 @@ class _Turns:
             return None
         rows = self._size.rows
         page = _Page(self._pages.after(self._after, rows), rows)
-        seam = fetch_raw(copying.connection, self._query, self._seams.after(self._after, rows - 1))
+        seam = fetch_raw(copying.connection, self.query, self._seams.after(self._after, rows - 1))
         self._is_over = len(seam) < 2
         if not self._is_over:
             self._go_on_after(copying.connection, *seam)
@@ -195,15 +196,15 @@ class _Turns:
         self, connection: Connection, last: Sequence[object], first_of_next: Sequence[object]
     ) -> None:
         if self._after is None:
-            refuse_forbidden_nulls(connection, self._query)
+            refuse_forbidden_nulls(connection, self.query)
         if last == first_of_next or not (
             self._are_told_by_texts
-            or fetch_raw(connection, self._query, self._firsts.after(last)) == [first_of_next]
+            or fetch_raw(connection, self.query, self._firsts.after(last)) == [first_of_next]
         ):
-            raise key_not_unique(self._query)
+            raise key_not_unique(self.query)
         self._after = last
         if self._size.rows == self._size.most_rows and not self.are_many.is_set():
-            self.shared = share(self._first)
+            self.shared = share(self._first, self.query)
             self.are_many.set()
 
 

@@ -1,22 +1,47 @@
-"""A second connection to PostgreSQL that sees the source as of the same moment as the first."""
+"""A second connection to PostgreSQL that sees the source as of the same moment as the first.
+
+It only makes an export faster. So it is had at once or not at all: nobody waits for a pool, a lock
+or a network on its behalf for longer than some seconds.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from threading import Timer
+from typing import Any, Final
 
 from sqlalchemy import Connection, text
 
-from queries_orchestration.exports.sources import read_snapshot, running, watch_of
+from queries_orchestration.exports.raw_rows import fetch_raw
+from queries_orchestration.exports.sources import (
+    JOIN_SECONDS,
+    engine_of,
+    read_snapshot,
+    running,
+    watch_of,
+)
+from queries_orchestration.exports.statements import driver_statement
+from queries_orchestration.model.compile import CompiledQuery
 from queries_orchestration.model.errors import SourceUnavailable
 
 _WHAT: Final = "The source"
-_CAN_BE_SHARED: Final = """
-SELECT has_function_privilege(to_regprocedure('pg_catalog.pg_export_snapshot()'), 'EXECUTE')
+_FUNCTIONS: Final = ("pg_export_snapshot", "pg_postmaster_start_time", "txid_current_snapshot")
+_MAY: Final = """
+SELECT coalesce(bool_and(has_function_privilege(to_regprocedure(name), 'EXECUTE')), false)
+    AND count(to_regprocedure(name)) = count(*)
+FROM unnest(CAST(:names AS text[])) name
 """
+_IS_PLAIN: Final = """
+SELECT relkind IN ('r', 'm') AND NOT relrowsecurity AND NOT relhassubclass
+FROM pg_catalog.pg_class WHERE oid = to_regclass(:name)
+"""
+"""What a transaction sees of anything else may depend on more than its snapshot: a view on the time
+at which it began, a foreign table on the transactions of its own servers."""
 _MOMENT: Final = """
 SELECT extract(epoch FROM pg_catalog.pg_postmaster_start_time())::text, current_database()::text,
     pg_catalog.txid_current_snapshot()::text
@@ -39,14 +64,16 @@ class SharedSnapshot:
     time_zone: str
 
 
-def share(connection: Connection) -> SharedSnapshot | None:
-    """Let others see the snapshot of a connection, on which nothing runs; None if it cannot be.
+def share(connection: Connection, query: CompiledQuery) -> SharedSnapshot | None:
+    """Let others see the snapshot of a connection, on which nothing runs.
+
+    None where it cannot be shared, or would not tell all of what the query sees.
 
     Raises:
         SourceUnavailable, SourceBroken, ReceiveTimeout: as ``exports.sources.fetch``.
     """
     with running(connection, _WHAT):
-        if not connection.exec_driver_sql(_CAN_BE_SHARED).scalar_one():
+        if not (_is_plain(connection, query) and _may_share(connection)):
             return None
         id_ = connection.exec_driver_sql("SELECT pg_catalog.pg_export_snapshot()").scalar_one()
         time_zone = connection.exec_driver_sql("SHOW TimeZone").scalar_one()
@@ -56,34 +83,71 @@ def share(connection: Connection) -> SharedSnapshot | None:
 
 
 @contextmanager
-def joined(connection: Connection, shared: SharedSnapshot) -> Iterator[Connection]:
+def joined(
+    connection: Connection, shared: SharedSnapshot, query: CompiledQuery
+) -> Iterator[Connection]:
     """Open a connection that sees what ``connection`` sees, and is interrupted with it.
 
+    It holds the locks that reading ``query`` needs.
+
     Raises:
-        SourceUnavailable: there is no second connection to be had, or it does not see the same.
+        SourceUnavailable: there is no second connection to be had at once, or it does not see the
+            same.
         SourceBroken, ReceiveTimeout: as ``exports.sources.read_snapshot``.
     """
     watch = watch_of(connection)
-    with read_snapshot(
-        connection.engine,
-        watch.left(),
-        statement_seconds=watch.statement_seconds,
-        monotonic=watch.monotonic,
-        snapshot_id=shared.id,
-    ) as second:
-        with running(second, _WHAT):
-            if _moment(second) != shared.moment:
-                raise SourceUnavailable(
-                    "A second connection does not lead to the same server and snapshot."
+    hanging_up: list[Timer] = []
+
+    def hang_up_if_it_hangs(second: Connection) -> None:
+        driver = second.connection.driver_connection
+        hanging_up.append(Timer(JOIN_SECONDS, _hang_up, [driver]))
+        hanging_up[0].start()
+
+    try:
+        with read_snapshot(
+            engine_of(connection.engine.url, connect_seconds=JOIN_SECONDS),
+            watch.left(),
+            statement_seconds=watch.statement_seconds,
+            monotonic=watch.monotonic,
+            snapshot_id=shared.id,
+            opened=hang_up_if_it_hangs,
+        ) as second:
+            with running(second, _WHAT):
+                if _moment(second) != shared.moment:
+                    raise SourceUnavailable(
+                        "A second connection does not lead to the same server and snapshot."
+                    )
+                second.execute(
+                    text("SELECT set_config('TimeZone', :zone, true)"), {"zone": shared.time_zone}
                 )
-            second.execute(
-                text("SELECT set_config('TimeZone', :zone, true)"), {"zone": shared.time_zone}
-            )
-        watch.beside.append(second)
-        try:
-            yield second
-        finally:
-            watch.beside.remove(second)
+            no_rows = driver_statement(query.first_page(0), second.engine.dialect)
+            fetch_raw(second, query, no_rows)
+            hanging_up[0].cancel()
+            watch.beside.append(second)
+            try:
+                yield second
+            finally:
+                watch.beside.remove(second)
+    finally:
+        for timer in hanging_up:
+            timer.cancel()
+
+
+def _hang_up(driver: Any) -> None:
+    """End a connection from another thread, whatever it waits for: no answer will ever come."""
+    with suppress(OSError), socket.socket(fileno=os.dup(driver.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _is_plain(connection: Connection, query: CompiledQuery) -> bool:
+    preparer: Any = connection.engine.dialect.identifier_preparer
+    name = preparer.format_table(query.relation)
+    return bool(connection.execute(text(_IS_PLAIN), {"name": name}).scalar_one_or_none())
+
+
+def _may_share(connection: Connection) -> bool:
+    names = [f"pg_catalog.{name}()" for name in _FUNCTIONS]
+    return bool(connection.execute(text(_MAY), {"names": names}).scalar_one())
 
 
 def _moment(connection: Connection) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import psycopg2
 from psycopg2 import extensions
-from sqlalchemy import Connection, Engine, Row, Select, create_engine, make_url, text
+from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -43,9 +43,12 @@ from queries_orchestration.model.values import (
 
 APPLICATION_NAME: Final = "queries"
 CONNECT_SECONDS: Final = 10
+JOIN_SECONDS: Final = 2
+"""How long a second connection may take, each, to connect, to begin and to get its locks."""
 SQLITE_BUSY_SECONDS: Final = 30
 _SQLITE_STEPS_BETWEEN_CHECKS: Final = 20_000
 _SECONDS_BETWEEN_LOOKS: Final = 0.05
+_LOOKS_FOR_CLIENTS: Final = 14_00_00
 _KNOWS_TRANSACTION_TIMEOUT: Final = 17_00_00
 _WATCH: Final = "queries_watch"
 _OWN_FUNCTIONS_FIRST: Final = """
@@ -57,12 +60,13 @@ SELECT pg_catalog.set_config(
 """
 
 
-def engine_of(url: str) -> Engine:
+def engine_of(url: str | URL, *, connect_seconds: int = CONNECT_SECONDS) -> Engine:
     """Make the engine that reads a source; it keeps no connection and connects only when asked.
 
     Args:
         url: an SQLAlchemy URL of PostgreSQL (``postgresql+psycopg2://…``) or of an SQLite file,
             which is opened for reading only.
+        connect_seconds: how long PostgreSQL may take to answer.
 
     Raises:
         InvalidSettings: the URL cannot be read, or is of another kind of database.
@@ -84,7 +88,7 @@ def engine_of(url: str) -> Engine:
         parsed = parsed.set(drivername="postgresql+psycopg2")
         arguments = {
             "application_name": APPLICATION_NAME,
-            "connect_timeout": CONNECT_SECONDS,
+            "connect_timeout": connect_seconds,
             "client_encoding": "utf8",  # as the bytes of COPY go into files
             # A server that vanished is noticed in a minute, not in the system's two hours.
             "keepalives_idle": 30,
@@ -104,6 +108,7 @@ def read_snapshot(
     statement_seconds: float | None = None,
     monotonic: Callable[[], float] = time.monotonic,
     snapshot_id: str | None = None,
+    opened: Callable[[Connection], object] = lambda _connection: None,
 ) -> Iterator[Connection]:
     """Open a connection on which every statement sees the source as of one moment, read-only.
 
@@ -113,6 +118,7 @@ def read_snapshot(
         statement_seconds: how long one statement may run by a limit of the workspace.
         monotonic: the clock of the time limits, in seconds.
         snapshot_id: of a snapshot that another connection to PostgreSQL has exported; None: now.
+        opened: is told the connection before anything is asked on it.
 
     Raises:
         ReceiveTimeout: no time is left.
@@ -128,6 +134,7 @@ def read_snapshot(
         raise in_our_words(error, "The source", watch) from None
     try:
         connection.execution_options(**{_WATCH: watch})
+        opened(connection)
         with running(connection, "The source"):
             if engine.dialect.name == "postgresql":
                 seconds = min(timeout_seconds, statement_seconds or math.inf)
@@ -174,7 +181,7 @@ def counting_waits(
     def cancel_when_too_long() -> None:
         while not ended.wait(max(_SECONDS_BETWEEN_LOOKS, watch.left_of_statement() or 0)):
             if watch.is_too_long():
-                interrupt(connection)
+                _cancel(connection)
                 return
 
     looking = threading.Thread(target=cancel_when_too_long, name="statement-watch", daemon=True)
@@ -243,7 +250,11 @@ def interrupt(connection: Connection) -> bool:
         cannot be reached, and then the statement ends by its own time limit.
     """
     for beside in tuple(watch_of(connection).beside):
-        interrupt(beside)
+        _cancel(beside)
+    return _cancel(connection)
+
+
+def _cancel(connection: Connection) -> bool:
     try:
         if connection.closed or connection.invalidated:
             return False
@@ -271,6 +282,8 @@ def _begin_postgresql(
     # value when it comes back, whatever the role's own settings are.
     settings = {
         "statement_timeout": _milliseconds(timeout_seconds),
+        # Who joins must not queue for a lock behind somebody who waits for the first to end.
+        "lock_timeout": "0" if snapshot_id is None else _milliseconds(JOIN_SECONDS),
         # A role may have limits of its own, for transactions that somebody forgot. This one waits
         # for a storage as long as its work may take.
         "idle_in_transaction_session_timeout": "0",
@@ -280,6 +293,9 @@ def _begin_postgresql(
         "extra_float_digits": "1",
         "bytea_output": "hex",
     }
+    if driver.server_version >= _LOOKS_FOR_CLIENTS:
+        # A statement whose worker was killed ends, instead of running until its time-out.
+        settings["client_connection_check_interval"] = "5s"
     if driver.server_version >= _KNOWS_TRANSACTION_TIMEOUT:
         settings["transaction_timeout"] = "0"
     for name, setting in settings.items():

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import FromClause, Select, column, or_, select, table
+from sqlalchemy import FromClause, Select, TableClause, column, or_, select, table
 
 from queries_orchestration.model import dialects
 from queries_orchestration.model.access import Actor, access_of
@@ -37,6 +37,7 @@ class CompiledQuery:
     """
 
     dataset: str
+    relation: TableClause
     columns: tuple[Column, ...]
     keys: tuple[Key, ...]
     statement: Select[Any]
@@ -158,6 +159,7 @@ def compile_query(
     ).order_by(*(key.order() for key in keys))
     return CompiledQuery(
         dataset=dataset.name,
+        relation=relation,
         columns=tuple(column_.column() for column_ in query.columns),
         keys=keys,
         statement=statement,

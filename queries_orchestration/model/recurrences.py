@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from itertools import pairwise, takewhile
 from zoneinfo import ZoneInfo
 
@@ -20,6 +20,8 @@ from queries_orchestration.model.time_zones import instant_of, zone
 
 FINEST = timedelta(minutes=5)
 _DAY = timedelta(days=1)
+_MINUTE = timedelta(minutes=1)
+_LAST_DAY = "L"  # as cronsim writes it
 _SAMPLE_DAY = datetime(2001, 1, 1)  # noqa: DTZ001 a wall time
 _LAST_YEAR = 9900  # cronsim looks 50 years ahead, datetime ends in 9999
 _EVERY = re.compile(r"\*(?:/(?P<step>[0-9]{1,2}))?")
@@ -33,17 +35,34 @@ class Recurrence:
     """A rule of wall times: five-field ``cron`` text, read in the IANA zone ``time_zone``.
 
     Make one from a person's text with ``parse``; the constructor takes what ``parse`` made.
+
+    Args:
+        last_day: of the days that the rule names, only the last one of each month.
+        starts_on: the first local date that may have slots; None: any.
+        ends_on: the last local date that may have slots; None: any.
     """
 
     cron: str
     time_zone: str
+    last_day: bool = False
+    starts_on: date | None = None
+    ends_on: date | None = None
 
     @classmethod
-    def parse(cls, cron: str, time_zone: str) -> Recurrence:
-        """Check both texts; the cron text is kept in capitals with single blanks.
+    def parse(
+        cls,
+        cron: str,
+        time_zone: str,
+        *,
+        last_day: bool = False,
+        starts_on: date | None = None,
+        ends_on: date | None = None,
+    ) -> Recurrence:
+        """Check all; the cron text is kept in capitals with single blanks.
 
-        Raises InvalidRecurrence for text outside the grammar and for rules that never come or come
-        more often than every five minutes, UnknownTimeZone for the zone.
+        Raises InvalidRecurrence for text outside the grammar, for rules that never come or come
+        more often than every five minutes, for dates in the wrong order and for a last day beside
+        other days; UnknownTimeZone for the zone.
         """
         zone(time_zone)
         written = cron.upper() if cron.isascii() else cron
@@ -55,9 +74,19 @@ class Recurrence:
             )
         for field, text in zip(_FIELDS, texts, strict=True):
             field.check(text)
-        recurrence = cls(" ".join(texts), time_zone)
-        _refuse_impossible(recurrence.cron)
-        _refuse_finer(recurrence.cron)
+        recurrence = cls(" ".join(texts), time_zone, last_day, starts_on, ends_on)
+        if last_day and (texts[2], texts[4]) != ("*", "*"):
+            raise InvalidRecurrence(
+                f"The recurrence {recurrence.cron!r} names days beside the last day of the month: "
+                "leave its day-of-month and day-of-week '*', such as '0 8 * * *'."
+            )
+        if starts_on and ends_on and ends_on < starts_on:
+            raise InvalidRecurrence(
+                f"The recurrence ends on {ends_on}, before it starts on {starts_on}: "
+                "the last date is on the first one or after it."
+            )
+        _refuse_impossible(recurrence)
+        _refuse_finer(recurrence)
         return recurrence
 
     @property
@@ -69,15 +98,22 @@ class Recurrence:
 def next_slot(recurrence: Recurrence, after: datetime) -> datetime | None:
     """The first slot strictly after the aware instant ``after``, as an aware UTC instant.
 
-    None if the rule names no time within cronsim's horizon of fifty years.
+    None if the rule has ended, or names no time within cronsim's horizon of fifty years.
     """
     if after.tzinfo is None:
         raise ValueError("after must be an aware instant")
     if after.year > _LAST_YEAR:
         return None
     place = zone(recurrence.time_zone)
+    start = _earliest_wall_time(after, place)
+    if recurrence.starts_on is not None:
+        start = max(start, datetime.combine(recurrence.starts_on, time()) - _MINUTE)
+        if start.year > _LAST_YEAR:
+            return None
     candidates: list[datetime] = []
-    for wall_time in CronSim(_for_cronsim(recurrence.cron), _earliest_wall_time(after, place)):
+    for wall_time in CronSim(_for_cronsim(recurrence), start):
+        if recurrence.ends_on is not None and wall_time.date() > recurrence.ends_on:
+            break
         first = instant_of(wall_time, place)
         second = instant_of(wall_time, place, fold=1)
         in_gap = first > second
@@ -101,7 +137,7 @@ def slots(recurrence: Recurrence, after: datetime, until: datetime) -> Iterator[
 
 def names(recurrence: Recurrence, wall_time: datetime) -> bool:
     """Whether the rule names the naive ``wall_time``, be it that no clock ever shows it."""
-    moments = CronSim(_for_cronsim(recurrence.cron), wall_time - timedelta(minutes=1))
+    moments = CronSim(_for_cronsim(recurrence), wall_time - _MINUTE)
     return next(moments, None) == wall_time
 
 
@@ -177,14 +213,15 @@ _FIELDS = (
 )
 
 
-def _for_cronsim(cron: str) -> str:
+def _for_cronsim(recurrence: Recurrence) -> str:
     """The rule in cronsim's terms.
 
     As Vixie cron, cronsim takes a day field that begins with ``*`` for unrestricted, ``*/2`` too;
     for us only ``*`` (and ``*/1``) is.
     """
-    minute, hour, day, month, weekday = cron.split(" ")
-    return " ".join((minute, hour, _spelt_out(day, "1-31"), month, _spelt_out(weekday, "0-6")))
+    minute, hour, day, month, weekday = recurrence.cron.split(" ")
+    days = _LAST_DAY if recurrence.last_day else _spelt_out(day, "1-31")
+    return " ".join((minute, hour, days, month, _spelt_out(weekday, "0-6")))
 
 
 def _spelt_out(text: str, whole: str) -> str:
@@ -194,18 +231,18 @@ def _spelt_out(text: str, whole: str) -> str:
     return text
 
 
-def _refuse_impossible(cron: str) -> None:
+def _refuse_impossible(recurrence: Recurrence) -> None:
     try:
-        CronSim(_for_cronsim(cron), _SAMPLE_DAY)
+        CronSim(_for_cronsim(recurrence), _SAMPLE_DAY)
     except CronSimError as error:
-        _, _, day, month, _ = cron.split(" ")
+        _, _, day, month, _ = recurrence.cron.split(" ")
         raise InvalidRecurrence(
-            f"The recurrence {cron!r} never comes: no month of {month} has a day {day}."
+            f"The recurrence {recurrence.cron!r} never comes: no month of {month} has a day {day}."
         ) from error
 
 
-def _refuse_finer(cron: str) -> None:
-    minute, hour, day, month, weekday = _for_cronsim(cron).split(" ")
+def _refuse_finer(recurrence: Recurrence) -> None:
+    minute, hour, day, month, weekday = _for_cronsim(recurrence).split(" ")
     moments = CronSim(f"{minute} {hour} * * *", _SAMPLE_DAY - timedelta(seconds=1))
     today = list(takewhile(lambda moment: moment < _SAMPLE_DAY + _DAY, moments))
     too_fine = any(later - earlier < FINEST for earlier, later in pairwise(today))
@@ -214,7 +251,7 @@ def _refuse_finer(cron: str) -> None:
         too_fine = _has_days_in_a_row(f"0 0 {day} {month} {weekday}")
     if too_fine:
         raise InvalidRecurrence(
-            f"The recurrence {cron!r} names times less than five minutes apart: "
+            f"The recurrence {recurrence.cron!r} names times less than five minutes apart: "
             "five minutes is the shortest interval, such as '*/5 * * * *'."
         )
 

@@ -12,7 +12,9 @@ from queries_orchestration.model.errors import (
     PermanentError,
     QueriesError,
     ReceiveLost,
+    StorageUnavailable,
     TransientError,
+    UploadGone,
 )
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.settings import MAX_RECEIVES
@@ -39,6 +41,11 @@ def failures_settled(backends: Backends, receive: Receive, fail: Fail) -> Iterat
     """
     try:
         yield
+    except UploadGone as error:
+        gone = StorageUnavailable(error.message)
+        # Lost only if another receive took the work, and aborted it: then this raises it.
+        try_again(backends, receive, gone, fail)
+        raise gone from None
     except ReceiveLost:
         raise
     except PermanentError as error:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, delete, select, update
 
+from queries_orchestration.model.recurrences import Recurrence
 from queries_orchestration.store.rows import every, one_or_none, select_records, values_of
 from queries_orchestration.store.tables import schedule_recipients, schedules
 
@@ -28,6 +29,9 @@ class Schedule:
     owner_id: str
     cron: str
     time_zone: str
+    last_day: bool
+    starts_on: date | None
+    ends_on: date | None
     format: str
     runtime_values: dict[str, Any]
     skip_empty: bool
@@ -40,6 +44,20 @@ class Schedule:
     failure_streak: int
     next_slot: datetime | None
     created_at: datetime
+
+    def recurrence(self) -> Recurrence:
+        """Return the rule.
+
+        Raises:
+            InvalidRecurrence, UnknownTimeZone: it cannot be read.
+        """
+        return Recurrence.parse(
+            self.cron,
+            self.time_zone,
+            last_day=self.last_day,
+            starts_on=self.starts_on,
+            ends_on=self.ends_on,
+        )
 
 
 def get(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule | None:

@@ -41,8 +41,23 @@ def database(sqlite_template: Path, tmp_path: Path) -> Database:
         ("recipients: [ann, bob]", "recipients: [bob]", datetime(2027, 1, 5, 5, 30, tzinfo=UTC)),
         ("30 6 * * *", "45 6 * * *", datetime(2027, 2, 14, 5, 45, tzinfo=UTC)),
         ("time_zone: Europe/Berlin", "time_zone: UTC", datetime(2027, 2, 14, 6, 30, tzinfo=UTC)),
+        (
+            "30 6 * * *",
+            '30 6 * * *"\n    last_day: true\n    #"',
+            datetime(2027, 2, 28, 5, 30, tzinfo=UTC),
+        ),
+        (
+            "30 6 * * *",
+            '30 6 * * *"\n    starts_on: 2027-04-01\n    #"',
+            datetime(2027, 4, 1, 4, 30, tzinfo=UTC),
+        ),
+        (
+            "30 6 * * *",
+            '30 6 * * *"\n    ends_on: 2027-02-14\n    #"',
+            datetime(2027, 2, 14, 5, 30, tzinfo=UTC),
+        ),
     ],
-    ids=["title", "recipients", "cron", "the workspace's zone"],
+    ids=["title", "recipients", "cron", "the workspace's zone", "last day", "start", "end"],
 )
 def test_only_a_changed_recurrence_moves_the_next_slot(
     apply: Apply, database: Database, old: str, new: str, slot: datetime

@@ -132,6 +132,23 @@ URL = "  warehouse: {url_variable: WAREHOUSE_URL}"
         ("{since: 2027-01-01}", "[since]", "must be a mapping from parameters"),
         ("    format: csv", "    format: csv\n    missed_slots: some", "latest, all, none"),
         ("    format: csv", "    format: csv\n    lateness_limit: 0", "must be from 1 to"),
+        (
+            "    format: csv",
+            "    format: csv\n    starts_on: tomorrow",
+            "a date such as",
+        ),
+        (
+            "    format: csv",
+            "    format: csv\n    starts_on: 20270131",
+            "a date such as",
+        ),
+        (
+            "    format: csv",
+            "    format: csv\n    ends_on: 2027-02-30",
+            "a date such as",
+        ),
+        ("    format: csv", "    format: csv\n    ends_on: 2020-01-01", "never comes again"),
+        ("    format: csv", "    format: csv\n    last_day: yes please", "must be true or false"),
         ("    format: csv", "    format: csv\n    lateness_limit: 1h", "must be a whole number"),
         ("    format: csv", "    format: csv\n    skip_empty: no", "must be true or false"),
     ],

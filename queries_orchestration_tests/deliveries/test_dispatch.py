@@ -129,6 +129,22 @@ def test_a_schedule_whose_rule_has_no_further_slot_ends(house: House) -> None:
     assert (house.schedule().state, house.schedule().next_slot) == ("ended", None)
 
 
+def test_a_schedule_with_a_last_date_delivers_on_it_and_ends(house: House) -> None:
+    """R10: three days, the last one among them; ended, not failed."""
+    house.apply(
+        "workspace: {name: acme, title: Acme, time_zone: Europe/Berlin}\n"
+        "schedules:\n  brief: {title: Brief, query: all-orders, owner: ada, cron: 30 23 * * *,"
+        " time_zone: America/Los_Angeles, starts_on: 2027-01-04, ends_on: 2027-01-06,"
+        " missed_slots: all, format: csv, recipients: [bob]}\n"
+    )
+    house.dispatch(MONDAY + timedelta(days=5))
+    assert [one.slot for one in house.history("brief")] == [
+        datetime(2027, 1, day, 7, 30, tzinfo=UTC) for day in (5, 6, 7)
+    ]
+    brief = house.schedule("brief")
+    assert (brief.state, brief.next_slot, brief.failure_streak) == ("ended", None, 0)
+
+
 def test_a_second_pass_ends_at_once_and_says_who_holds_the_first(house: House) -> None:
     holding, release = threading.Event(), threading.Event()
 

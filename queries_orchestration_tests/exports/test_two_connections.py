@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.pool import NullPool
 
-from queries_orchestration.exports import copy_pages as module
+from queries_orchestration.exports import copy_pages as module, shared_snapshot
 from queries_orchestration.exports.page_size import PAGE_BYTES
 from queries_orchestration.exports.shared_snapshot import SharedSnapshot, share
 from queries_orchestration.exports.sources import read_snapshot
@@ -115,8 +116,8 @@ def test_where_the_second_does_not_see_the_same_one_connection_reads_all(
 ) -> None:
     shared: list[SharedSnapshot | None] = []
 
-    def share_another(connection: Connection) -> SharedSnapshot | None:
-        shared.append(share(connection))
+    def share_another(connection: Connection, query: CompiledQuery) -> SharedSnapshot | None:
+        shared.append(share(connection, query))
         return of_another(shared[-1])
 
     expected = lines_of(url)
@@ -150,8 +151,11 @@ def test_where_either_connection_ends_nothing_is_complete(url: str, which: str) 
 def test_both_are_interrupted(url: str) -> None:
     fill(
         url,
-        "CREATE VIEW slow AS SELECT id, at,"
-        " v || pg_sleep(CASE WHEN id > 1110 THEN 30 ELSE 0 END)::text AS v FROM t",
+        "CREATE TYPE nap AS (id integer)",
+        "CREATE FUNCTION printed(nap) RETURNS text VOLATILE LANGUAGE sql AS"
+        " $$ SELECT pg_sleep(CASE WHEN $1.id > 1110 THEN 30 ELSE 0 END)::text $$",
+        "CREATE CAST (nap AS text) WITH FUNCTION printed(nap)",
+        "ALTER TABLE t ALTER v TYPE nap USING row(id)::nap",
     )
     patience = Patient()
 
@@ -164,11 +168,83 @@ def test_both_are_interrupted(url: str) -> None:
     thread = threading.Thread(target=interrupt_when_both_sleep, daemon=True)
     thread.start()
     with pytest.raises(SourceUnavailable) as caught:
-        file_of(url, query("slow"), patience=patience)
+        file_of(url, query(), patience=patience)
     thread.join()
     assert caught.value.code == "source_interrupted"
     assert time.monotonic() - began < 20
     assert is_left_alone(url)
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "CREATE VIEW other AS SELECT id, at, now()::text AS v FROM t",
+        "CREATE VIEW other AS SELECT id, at, v FROM t WHERE now() > at - interval '100 years'",
+        "CREATE TABLE other (LIKE t INCLUDING ALL); INSERT INTO other SELECT * FROM t;"
+        " ALTER TABLE other ENABLE ROW LEVEL SECURITY",
+        "CREATE TABLE other (LIKE t INCLUDING ALL); INSERT INTO other SELECT * FROM t;"
+        " CREATE TABLE child () INHERITS (other)",
+    ],
+    ids=["time in a cell", "time in a condition", "row rules", "children"],
+)
+def test_what_may_depend_on_more_than_the_snapshot_is_read_through_one(
+    url: str, definition: str
+) -> None:
+    fill(url, *definition.split("; "), "ANALYZE")
+    readers: list[int] = []
+    made = file_of(
+        url, query("other"), progress=lambda _rows: readers.append(len(reading(url, "pid")))
+    )
+    assert made.written.rows == ROWS
+    assert set(readers) == {1}
+    if "now()::text" in definition:
+        assert len({line.rpartition(b",")[2] for line in made.content.splitlines()[1:]}) == 1
+
+
+def test_a_lock_that_waits_for_the_first_does_not_hold_up_the_second(url: str) -> None:
+    """Once the first reads, ALTER waits for it, and whoever comes then waits for ALTER."""
+
+    def alter() -> None:
+        fill(url, "ALTER TABLE t ADD COLUMN extra integer")
+
+    altering = threading.Thread(target=alter)
+
+    def begin_to_alter(page: int) -> None:
+        if page == 1:
+            altering.start()
+            while not locks_wait(url):
+                time.sleep(0.01)
+
+    began = time.monotonic()
+    assert lines_of(url, after_page=begin_to_alter)
+    altering.join()
+    assert time.monotonic() - began < 10
+
+
+def test_a_second_connection_that_hangs_holds_up_nothing(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind a pool that gives it no server."""
+    expected = lines_of(url)
+    moment = shared_snapshot._moment
+
+    def hang(connection: Connection) -> tuple[str, ...]:
+        if asked:
+            connection.exec_driver_sql("SELECT pg_sleep(60)")
+        asked.append(connection)
+        return moment(connection)
+
+    asked: list[Connection] = []
+    monkeypatch.setattr(shared_snapshot, "_moment", hang)
+    began = time.monotonic()
+    assert lines_of(url) == expected
+    assert len(asked) == 1
+    assert time.monotonic() - began < 10
+
+
+def locks_wait(url: str) -> bool:
+    with create_engine(url, poolclass=NullPool).connect() as connection:
+        return bool(connection.scalar(text("SELECT bool_or(NOT granted) FROM pg_locks")))
 
 
 @pytest.mark.parametrize("broken", [1500, 2500, ROWS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import pytest
@@ -51,6 +52,7 @@ SPOILED: list[tuple[str, dict[str, Any], str]] = [
     ("schedules", {"missed_slots": "x"}, "missed_slots"),
     ("schedules", {"state": "x", "next_slot": None}, "state"),
     ("schedules", {"failure_streak": -1}, "failure_streak"),
+    ("schedules", {"starts_on": date(2027, 1, 2), "ends_on": date(2027, 1, 1)}, "ends_on"),
     ("schedules", PAUSED | {"next_slot": SLOT}, "next_slot"),
     ("schedules", {"state": "ended"}, "next_slot"),
     ("schedules", PAUSED | {"pause_code": None}, "pause_code"),
