@@ -148,6 +148,23 @@ def test_what_stays_away_fails_the_export_after_the_third_receive(
     shutil.rmtree(files_of(house).with_name("kept"), ignore_errors=True)
 
 
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+def test_an_upload_that_somebody_removed_comes_again(house: House) -> None:
+    """The receive still holds its work: nothing is lost but the upload."""
+    house = patient(house)
+    export_id = admit(house)
+
+    def remove() -> None:
+        for upload in (files_of(house) / ".uploads").iterdir():
+            upload.unlink()
+
+    assert at_point(house, "written, not complete", remove).work("export") == [
+        "storage_unavailable"
+    ]
+    assert last_receive(house, export_id) == Ended("storage_unavailable", 60)
+    assert work_again(house) == ["ready"]
+
+
 class Unplugged(Database):
     """A store that a worker reaches until it is unplugged."""
 
