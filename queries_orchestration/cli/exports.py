@@ -171,7 +171,8 @@ def verify(
     )
     told = proof_json(place.name, proof)
     if proof.difference is not None:
-        tell_failure("file_differs", proof.difference, as_json=as_json, **told)
+        advice = f"{proof.difference} Do not use the file; ask for it again."
+        tell_failure("file_differs", advice, as_json=as_json, **told)
         raise click.exceptions.Exit(1)
     print_json(told) if as_json else click.echo(f"complete: {proof_text(proof)}")
 

@@ -144,13 +144,11 @@ def test_verify_proves_a_file_or_names_the_first_difference(house: House, call: 
     assert text.out.startswith("complete: 2,500 rows, ")
     assert text.out.endswith(f", 3 columns, SHA-256 {export.sha256}\n")
     assert (differs.status, differs.out) == (1, "")
-    assert differs.err == "file_differs: The file has 2500 rows, 2499 were recorded.\n"
+    message = "The file has 2500 rows, 2499 were recorded. Do not use the file; ask for it again."
+    assert differs.err == f"file_differs: {message}\n"
     refused = machine.refusal()
     assert (machine.status, refused["code"], refused["complete"]) == (1, "file_differs", False)
-    assert (refused["rows"], refused["message"]) == (
-        2_500,
-        "The file has 2500 rows, 2499 were recorded.",
-    )
+    assert (refused["rows"], refused["message"]) == (2_500, message)
 
 
 def test_anothers_an_unknown_and_another_workspaces_look_the_same(

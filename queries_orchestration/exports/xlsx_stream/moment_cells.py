@@ -35,7 +35,9 @@ _TIMESTAMP_FORM = f"{_DAY_FORM}T{_TIME_FORM}"
 _DATE = re.compile(_DAY_FORM).fullmatch
 _TIME = re.compile(_TIME_FORM).fullmatch
 _TIMESTAMP = re.compile(_TIMESTAMP_FORM).fullmatch
-_TIMESTAMPTZ = re.compile(f"({_TIMESTAMP_FORM})[+-][0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}})?").fullmatch
+_OFFSET_FORM = "[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_OFFSET = re.compile(_OFFSET_FORM).fullmatch
+_TIMESTAMPTZ = re.compile(f"({_TIMESTAMP_FORM}){_OFFSET_FORM}(?::[0-5][0-9])?").fullmatch
 
 _AS_ZERO = bytes.maketrans(b"123456789", b"000000000")
 _FRACTIONS = [b"", *(b"." + b"0" * digits for digits in range(1, 7))]
@@ -65,6 +67,8 @@ def plain_timestamps(texts: Sequence[str]) -> list[str] | None:
 def plain_instants(texts: Sequence[str]) -> list[str] | None:
     """Return the contents of instants that every zone has; None where one may have none."""
     if not _shapes(texts) <= _INSTANT_SHAPES or _LAST_DAY in "".join(texts):
+        return None
+    if not all(map(_OFFSET, {text[-6:] for text in texts})):
         return None
     return _moment_contents([text[:-6] for text in texts])
 

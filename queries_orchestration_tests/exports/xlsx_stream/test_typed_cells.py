@@ -207,6 +207,7 @@ def test_a_time_of_day_is_a_fraction_of_a_day() -> None:
         *[("timestamp", value) for value in ("2027-07-01T00:00:00 BC", "2027-07-01T00:00:00.")],
         *[("timestamptz", value) for value in ("infinity", "2027-07-01T00:00:00", "")],
         *[("timestamptz", value) for value in ("2027-02-30T00:00:00+01:00",)],
+        *[("timestamptz", f"2027-07-01T00:30:00{offset}") for offset in ("+24:00", "-99:99")],
         *[("timestamptz", value) for value in ("9999-12-31T24:00:00+01:00",)],
         *[("time", value) for value in ("24:00:00", "12:00", "12:00:60", "12:00:00 AM", "")],
     ],
