@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import FromClause, Select, TableClause, column, or_, select, table
 
@@ -23,7 +22,7 @@ from queries_orchestration.model.errors import (
 from queries_orchestration.model.filters import VALUELESS, Filter
 from queries_orchestration.model.keyset import Key, after
 from queries_orchestration.model.queries import Query, QueryColumn
-from queries_orchestration.model.values import UnfitValue, value
+from queries_orchestration.model.values import UnfitValue, uuid_of, value
 
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
 
@@ -290,7 +289,7 @@ def _fitted(given: object, type_: ValueType, named: str) -> object:
             raise InvalidRuntimeValue(f"The text for {named} has a character no database can hold.")
         if type_ == "uuid":
             try:
-                return UUID(given)
+                return uuid_of(given)
             except ValueError:
                 raise InvalidRuntimeValue(f"The text for {named} is no UUID.") from None
     if type_ == "integer" and isinstance(given, int):

@@ -33,6 +33,18 @@ _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)
 _DIGITS_BEFORE_POINT: Final = 131_072
 _DIGITS_AFTER_POINT: Final = 16_383
 _FINER: Final = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]", re.ASCII)
+# Python's own readers take more than is one: blanks, underscores, digits too many.
+_UUID: Final = re.compile(
+    "-?".join(f"[0-9a-f]{{{count}}}" for count in (8, 4, 4, 4, 12)), re.ASCII | re.IGNORECASE
+)
+_TIME_FORM: Final = (
+    r"[0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2}(?:[.,][0-9]+)?)?)?"
+    r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2}(?:[.][0-9]+)?)?)?)?"
+)
+_TIME: Final = re.compile(_TIME_FORM, re.ASCII)
+_MOMENT: Final = re.compile(
+    f"(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}|[0-9]{{8}})(?:[T ]{_TIME_FORM})?", re.ASCII
+)
 _BOOLEANS: Final = {0: False, 1: True, "0": False, "1": True, "false": False, "true": True}
 
 
@@ -219,8 +231,6 @@ def _boolean(raw: object) -> bool:
 def _date(raw: object) -> date:
     if isinstance(raw, date) and not isinstance(raw, datetime):
         return raw
-    if isinstance(raw, str) and len(raw) == len("2026-01-31"):
-        return date.fromisoformat(raw)
     # A timestamp is a date only when no time of day would be lost.
     wall = _timestamp(raw)
     if wall.time() != time():
@@ -228,9 +238,9 @@ def _date(raw: object) -> date:
     return wall.date()
 
 
-def _whole_microseconds(raw: str) -> str:
+def _read(raw: str, form: re.Pattern[str]) -> str:
     # Python would cut what is finer than it can hold, in silence.
-    if _FINER.search(raw):
+    if not form.fullmatch(raw) or _FINER.search(raw):
         raise ValueError
     return raw
 
@@ -241,7 +251,7 @@ def _moment(raw: object) -> datetime:
     if isinstance(raw, date):
         return datetime.combine(raw, time())
     if isinstance(raw, str):
-        return datetime.fromisoformat(_whole_microseconds(raw))
+        return datetime.fromisoformat(_read(raw, _MOMENT))
     raise TypeError
 
 
@@ -263,7 +273,7 @@ def _time(raw: object) -> time:
     if isinstance(raw, time):
         return raw
     if isinstance(raw, str):
-        return time.fromisoformat(_whole_microseconds(raw))
+        return time.fromisoformat(_read(raw, _TIME))
     raise TypeError
 
 
@@ -271,10 +281,21 @@ def _uuid(raw: object) -> UUID:
     if isinstance(raw, UUID):
         return raw
     if isinstance(raw, str):
-        return UUID(raw)
+        return uuid_of(raw)
     if isinstance(raw, bytes):
         return UUID(bytes=raw)
     raise TypeError
+
+
+def uuid_of(text: str) -> UUID:
+    """Return the UUID that a text tells, with or without its hyphens.
+
+    Raises:
+        ValueError: it tells none.
+    """
+    if not _UUID.fullmatch(text):
+        raise ValueError
+    return UUID(text)
 
 
 def _json(raw: object) -> str:

@@ -132,6 +132,28 @@ def test_usual_forms_are_done_at_once_and_others_are_left(
     assert (None if found is None else list(found)) == texts
 
 
+@pytest.mark.parametrize(
+    ("type_", "stored"),
+    [
+        ("uuid", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd_80a11"),
+        ("uuid", "0xeebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+        ("uuid", "+0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+        ("uuid", " 0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+        ("uuid", "\N{ARABIC-INDIC DIGIT ONE}0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+        ("time", "1000000000000"),
+        ("time", "1230451234567"),
+        ("time", "20270701"),
+        ("timestamptz", "20270701T1230451234567Z"),
+        ("timestamp", "2027-07-01\udcff00:30:00"),
+        ("timestamp", "2027-07-01x00:30:00"),
+        ("date", "2027-W01-1"),
+    ],
+)
+def test_what_only_resembles_a_value_is_told_as_it_is(type_: ValueType, stored: str) -> None:
+    texts = to_texts(type_, TextForm(ZoneInfo("Europe/Berlin")))
+    assert list(texts([stored])) == [stored]
+
+
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Australia/Lord_Howe", "America/New_York"])
 def test_hours_in_which_a_clock_changes_are_shown_as_they_are(zone: str) -> None:
     start = datetime.fromisoformat("2027-01-01T00:00:00+00:00")
