@@ -85,7 +85,7 @@ class ScheduleCheck:
             missed_slots=declared.missed_slots,
             lateness_limit=declared.lateness_limit,
         )
-        recurs_anew = _rule(base) != _rule(schedule)
+        recurs_anew = _rule(base) != recurrence
         if schedule.state == "ended" or (schedule.state == "active" and recurs_anew):
             slot = next_slot(recurrence, self.now)
             if slot is not None:
@@ -164,13 +164,10 @@ class ScheduleCheck:
             return None
 
 
-def _rule(schedule: Schedule) -> tuple[object, ...]:
-    return (
-        schedule.cron,
-        schedule.time_zone,
-        schedule.last_day,
-        schedule.starts_on,
-        schedule.ends_on,
+def _rule(schedule: Schedule) -> Recurrence:
+    """Return the rule as it is stored, unchecked: a new schedule has none yet."""
+    return Recurrence(
+        schedule.cron, schedule.time_zone, schedule.last_day, schedule.starts_on, schedule.ends_on
     )
 
 
