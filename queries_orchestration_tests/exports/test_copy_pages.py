@@ -111,12 +111,20 @@ def test_what_ends_the_taking_comes_out_as_that_very_error(
 
 
 def test_the_rest_of_a_result_is_not_received_when_the_taking_ends(url: str) -> None:
+    """Here the server waits for us to take it; where we wait for the server, it is interrupted."""
+    fill(
+        url,
+        "CREATE OR REPLACE VIEW heavy AS SELECT id, v || repeat('y', 100000) AS v FROM t",
+    )
+
     def take(_lines: bytes, _rows: int) -> None:
+        while True not in reading(url, "wait_event = 'ClientWrite'"):
+            time.sleep(0.01)
         raise ReceiveTimeout("the deadline")
 
-    with snapshot_engine(url) as engine, read_snapshot(engine, 30) as connection:
+    with snapshot_engine(url) as engine, read_snapshot(engine, 600) as connection:
         with pytest.raises(ReceiveTimeout):
-            copied(connection, query(), take, 1000, by_key=False)
+            copied(connection, query("heavy"), take, 1000, by_key=False)
         assert connection.invalidated
 
 
