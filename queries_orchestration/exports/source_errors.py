@@ -33,6 +33,10 @@ _WORDS: Final = {
     "22021": "it holds text that is not in its database's encoding",
     "22P05": "it holds text that has no place in Unicode",
 }
+_SQLITE_WORDS: Final = {
+    "no such": "its relation or a column of it does not exist",
+    "user-defined": "a value in it is none of its field's type",
+}
 _UNAVAILABLE_CLASSES: Final = ("08", "40", "53", "57", "58")
 _UNAVAILABLE_STATES: Final = ("25P03", "25P04", "55P03")
 _UNAVAILABLE_SQLITE: Final = (
@@ -112,8 +116,8 @@ def _from_sqlite(error: sqlite3.Error, what: str, watch: Watch) -> QueriesError:
         return _interrupted(what, watch)
     if name.startswith(_UNAVAILABLE_SQLITE):
         return _unavailable(what, name)
-    missing = str(error).startswith("no such")
-    return _broken(what, name, "its relation or a column of it does not exist" if missing else "")
+    words = (words for start, words in _SQLITE_WORDS.items() if str(error).startswith(start))
+    return _broken(what, name, next(words, ""))
 
 
 def _interrupted(what: str, watch: Watch) -> QueriesError:

@@ -23,22 +23,11 @@ from sqlalchemy.pool import NullPool
 
 from queries_orchestration.exports.source_errors import in_our_words
 from queries_orchestration.exports.source_watch import Watch
-from queries_orchestration.model.dialects import (
-    SQLITE_AVERAGE,
-    SQLITE_COMPARE,
-    SQLITE_ONE_FORM,
-    SQLITE_SUM,
-)
+from queries_orchestration.exports.sqlite_functions import register_functions
 from queries_orchestration.model.errors import (
     InvalidSettings,
     ReceiveTimeout,
     SourceBroken,
-)
-from queries_orchestration.model.values import (
-    ExactAverage,
-    ExactSum,
-    compare_stored,
-    one_form,
 )
 
 APPLICATION_NAME: Final = "queries"
@@ -319,11 +308,7 @@ def _begin_sqlite(connection: Connection, watch: Watch) -> None:
     driver = connection.connection.driver_connection
     if not isinstance(driver, sqlite3.Connection):
         raise TypeError("SQLite is read with the driver of the standard library")
-    driver.create_function(SQLITE_COMPARE, 3, compare_stored, deterministic=True)
-    driver.create_function(SQLITE_ONE_FORM, 2, one_form, deterministic=True)
-    # The stubs know aggregates of integers only.
-    driver.create_aggregate(SQLITE_SUM, 1, ExactSum)  # type: ignore[arg-type]
-    driver.create_aggregate(SQLITE_AVERAGE, 1, ExactAverage)  # type: ignore[arg-type]
+    register_functions(driver)
     driver.set_progress_handler(
         lambda: int(watch.is_over() or watch.is_too_long()), _SQLITE_STEPS_BETWEEN_CHECKS
     )

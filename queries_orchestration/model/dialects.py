@@ -6,16 +6,14 @@ printed for a cursor comes back as exactly the value that it had: no driver roun
 of a filter is read as a bigint, which every column of integers compares with, by its index too: a
 smaller column has no row beyond its range, and is not broken.
 
-SQLite: values are compared as they are stored. Where one value has many stored forms (decimals,
-moments, UUIDs) a filter asks functions of ours, which
-:mod:`queries_orchestration.exports.sources` registers.
+SQLite: sorts by what is stored; else a field is read as its type, as
+:mod:`queries_orchestration.model.sqlite_values` tells.
 
 A list of values is one bound text, however long it is: an array of PostgreSQL, JSON for SQLite.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -31,7 +29,6 @@ from sqlalchemy import (
     Dialect,
     Double,
     Numeric,
-    Select,
     String,
     Text,
     TypeDecorator,
@@ -44,20 +41,14 @@ from sqlalchemy import (
     distinct,
     func,
     literal_column,
-    select,
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
+from queries_orchestration.model import sqlite_values
 from queries_orchestration.model.columns import ValueType
-from queries_orchestration.model.values import one_form
-
-SQLITE_COMPARE: Final = "queries_compare"
-SQLITE_ONE_FORM: Final = "queries_one_form"
-SQLITE_SUM: Final = "queries_sum"
-SQLITE_AVERAGE: Final = "queries_average"
 
 COMPARISONS: Final = {
     "eq": operators.eq,
@@ -69,8 +60,6 @@ COMPARISONS: Final = {
 }
 
 Expression = ColumnElement[Any]
-
-_MANY_FORMS: Final = frozenset({"decimal", "date", "timestamp", "timestamptz", "time", "uuid"})
 
 
 class ByDatabase(FunctionElement[Any]):
@@ -142,13 +131,13 @@ def edge(value: object) -> Expression:
 
 def comparison(field: Expression, type_: ValueType, op: str, value: object) -> Expression:
     """Compare a field of the dataset with an exact value of its type."""
-    native = COMPARISONS[op](field, bound(value))
+    compare = COMPARISONS[op]
+    given: Expression = bound(value)
     if type_ == "integer":
-        return ByDatabase(COMPARISONS[op](field, cast(bound(value), BigInteger)), native)
-    if type_ not in _MANY_FORMS:
-        return native
-    sign = getattr(func, SQLITE_COMPARE)(field, literal_column(f"'{type_}'"), bound(value))
-    return ByDatabase(native, COMPARISONS[op](sign, literal_column("0")))
+        given = cast(given, BigInteger)
+    return ByDatabase(
+        compare(field, given), sqlite_values.compared(compare, field, type_, bound(value))
+    )
 
 
 def among(
@@ -161,32 +150,28 @@ def among(
     array: Expression = bound(_array(values))
     if type_ == "integer":
         array = cast(array, ARRAY(BigInteger))
-    listed = bound(_json(type_, values))
-    # With a plus it has no affinity of its own, as any bound value, and takes the column's.
-    elements: Select[Any] = select(literal_column("+value")).select_from(
-        func.json_each(listed).table_valued("value")
-    )
-    stored = field
-    if type_ in _MANY_FORMS or type_ == "float":  # JSON may not keep every digit of a float
-        stored = getattr(func, SQLITE_ONE_FORM)(field, literal_column(f"'{type_}'"))
-    if negated:
-        return ByDatabase(field != all_(array), stored.not_in(elements))
-    return ByDatabase(field == any_(array), stored.in_(elements))
+    is_among = field != all_(array) if negated else field == any_(array)
+    return ByDatabase(is_among, sqlite_values.listed(field, type_, values, bound, negated=negated))
 
 
 def contains(field: Expression, part: object) -> Expression:
     """Whether a text has ``part`` in it, letter for letter, in any collation."""
     return ByDatabase(
         func.strpos(_plain_text(field), bound(part)) > literal_column("0"),
-        func.instr(field, bound(part)) > literal_column("0"),
+        sqlite_values.of_text(
+            field, lambda read: func.instr(read, bound(part)) > literal_column("0")
+        ),
     )
 
 
 def starts_with(field: Expression, start: object) -> Expression:
     """Whether a text begins with ``start``, letter for letter, in any collation."""
+    length = func.length(bound(start))
     return ByDatabase(
         func.starts_with(_plain_text(field), bound(start)),
-        func.substr(field, literal_column("1"), func.length(bound(start))) == bound(start),
+        sqlite_values.of_text(
+            field, lambda read: func.substr(read, literal_column("1"), length) == bound(start)
+        ),
     )
 
 
@@ -229,22 +214,17 @@ def aggregate(name: str, field: Expression | None, type_: ValueType | None) -> E
         return func.count()
     if name == "count":
         return func.count(field)
+    if type_ is None:
+        raise TypeError("a field has a type")
+    function = getattr(func, {"count_distinct": "count"}.get(name, name))
     if name == "count_distinct":
-        return func.count(distinct(field))
-    if name in ("min", "max"):
-        function = getattr(func, name)
-        if type_ == "decimal":
-            return ByDatabase(function(field), function(cast(field, Numeric)))
-        return ByDatabase(function(field), function(field))
-    if type_ == "float":
+        postgresql = function(distinct(field))
+    elif type_ == "float" and name in ("sum", "avg"):
         # The sum of floats depends on their order, which a plan may change from page to page.
-        digits = cast(cast(field, Text), Numeric)
-        function = func.sum if name == "sum" else func.avg
-        return ByDatabase(cast(function(digits), Double), function(field))
-    if name == "avg":
-        return ByDatabase(func.avg(field), getattr(func, SQLITE_AVERAGE)(field))
-    exact = getattr(func, SQLITE_SUM)(field) if type_ == "decimal" else func.sum(field)
-    return ByDatabase(func.sum(field), exact)
+        postgresql = cast(function(cast(cast(field, Text), Numeric)), Double)
+    else:
+        postgresql = function(field)
+    return ByDatabase(postgresql, sqlite_values.aggregate(name, field, type_))
 
 
 def _plain_text(field: Expression) -> Expression:
@@ -257,13 +237,6 @@ def _array(values: Sequence[object]) -> str:
     texts = (str(_as_text(value)) for value in values)
     quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
     return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
-
-
-def _json(type_: ValueType, values: Sequence[object]) -> str:
-    """Write values as JSON, each in the form in which SQLite has it beside :func:`among`."""
-    if type_ in ("text", "integer", "boolean"):
-        return json.dumps(list(values), ensure_ascii=False)
-    return json.dumps([one_form(value, type_) for value in values])
 
 
 def _as_text(value: object) -> str | None:

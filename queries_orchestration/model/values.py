@@ -87,6 +87,20 @@ def constant(raw: object, type_: ValueType) -> object:
     return converted
 
 
+def stored_value(raw: object, type_: ValueType) -> int | float | str | None:
+    """Return the integer, boolean, float or text that SQLite stores in another form as its own.
+
+    Raises:
+        UnfitValue: the stored value is not one of the type, or an integer of more than 64 bits.
+    """
+    exact = value(raw, type_)
+    if exact is not None and not isinstance(exact, int | float | str):
+        raise TypeError("SQLite has no such type of its own")
+    if isinstance(exact, int) and not -(2**63) <= exact < 2**63:
+        raise UnfitValue("an integer of more than 64 bits")
+    return exact
+
+
 def compare_stored(raw: object, type_: ValueType, text: str) -> int | None:
     """Compare a value that SQLite stores with the value written in ``text``: -1, 0 or 1.
 
@@ -131,11 +145,15 @@ class ExactSum:
         self.total = Decimal(0)
         self.count = 0
 
-    def step(self, raw: object) -> None:
-        """Add one stored value; NULL is left out."""
-        number = value(raw, "decimal")
-        if isinstance(number, Decimal):
-            self.total = _EXACT.add(self.total, number)
+    def step(self, raw: object, type_: ValueType) -> None:
+        """Add one stored value of a number; NULL is left out.
+
+        Raises:
+            UnfitValue: the stored value is not one of the type.
+        """
+        number = value(raw, type_)
+        if isinstance(number, Decimal | int):
+            self.total = _EXACT.add(self.total, Decimal(number))
             self.count += 1
 
     def finalize(self) -> str | None:
@@ -144,11 +162,43 @@ class ExactSum:
 
 
 class ExactAverage(ExactSum):
-    """The average of decimals, rounded to 28 digits once, at the end."""
+    """The average of exact numbers, rounded to 28 digits once, at the end."""
 
     def finalize(self) -> str | None:
         """Return the average as text, or NULL when there was nothing to add."""
         return f"{Context().divide(self.total, Decimal(self.count)):f}" if self.count else None
+
+
+class Greatest:
+    """The greatest value; SQLite's ``max`` would compare the stored forms. Gives it as stored."""
+
+    def __init__(self) -> None:
+        self.stored: Any = None
+        self.value: Any = None
+
+    def step(self, raw: object, type_: ValueType) -> None:
+        """Compare one more stored value; NULL is left out.
+
+        Raises:
+            UnfitValue: the stored value is not one of the type.
+        """
+        exact = value(raw, type_)
+        if exact is not None and (self.value is None or self._is_beyond(exact)):
+            self.stored, self.value = raw, exact
+
+    def finalize(self) -> Any:
+        """Return the value, or NULL when there was none."""
+        return self.stored
+
+    def _is_beyond(self, exact: Any) -> bool:
+        return bool(exact > self.value)
+
+
+class Least(Greatest):
+    """The least value, as stored."""
+
+    def _is_beyond(self, exact: Any) -> bool:
+        return bool(exact < self.value)
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

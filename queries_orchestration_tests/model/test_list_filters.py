@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from queries_orchestration.exports.sources import read_snapshot
 from queries_orchestration.exports.statements import driver_statement
 from queries_orchestration.model.errors import InvalidRuntimeValue, SourceBroken
 from queries_orchestration_tests.model.definitions import (
@@ -282,7 +283,7 @@ def test_a_list_is_found_by_an_index(source_url: str) -> None:
         "ANALYZE",
     )
     query = listed(TEXTS, "v", "in", ["v1", "v4000"])
-    with snapshot_engine(source_url) as engine, engine.connect() as connection:
+    with snapshot_engine(source_url) as engine, read_snapshot(engine, 30) as connection:
         if is_sqlite(source_url):
             explain = "EXPLAIN QUERY PLAN"
         else:
