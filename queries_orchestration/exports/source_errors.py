@@ -29,6 +29,8 @@ _WORDS: Final = {
     "3F000": "its schema does not exist",
     "42703": "a column of it does not exist",
     "42704": "a field's type does not allow what is asked of it",
+    "42804": "a field's type does not allow what is asked of it",
+    "42846": "a field's type does not allow what is asked of it",
     "42883": "a field's type does not allow what is asked of it",
     "22021": "it holds text that is not in its database's encoding",
     "22P05": "it holds text that has no place in Unicode",

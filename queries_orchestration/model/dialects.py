@@ -4,7 +4,8 @@ PostgreSQL: every value is bound as text, and the database reads it as the type 
 meets. So an enum, a ``real`` or a domain compares as itself, and the text that the database
 printed for a cursor comes back as exactly the value that it had: no driver rounds it. The integer
 of a filter is read as a bigint, which every column of integers compares with, by its index too: a
-smaller column has no row beyond its range, and is not broken.
+smaller column has no row beyond its range, and is not broken. The decimal of a filter is read as
+what it and its column have in common: beside integers it keeps its digits.
 
 SQLite: values are compared as they are stored. Where one value has many stored forms (decimals,
 moments, UUIDs) a filter asks functions of ours, which
@@ -46,6 +47,7 @@ from sqlalchemy import (
     literal_column,
     select,
 )
+from sqlalchemy.dialects.postgresql import array as array_of
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -70,6 +72,8 @@ COMPARISONS: Final = {
 
 Expression = ColumnElement[Any]
 
+_SMALLEST_BIGINT: Final = -(2**63)
+_LARGEST_BIGINT: Final = 2**63 - 1
 _MANY_FORMS: Final = frozenset({"decimal", "date", "timestamp", "timestamptz", "time", "uuid"})
 
 
@@ -145,10 +149,15 @@ def comparison(field: Expression, type_: ValueType, op: str, value: object) -> E
     native = COMPARISONS[op](field, bound(value))
     if type_ == "integer":
         return ByDatabase(COMPARISONS[op](field, cast(bound(value), BigInteger)), native)
+    postgresql = native
+    if type_ == "decimal":
+        number, read_as = _decimals([value])
+        in_common = func.coalesce(cast(bound(number[0]), read_as), field)
+        postgresql = COMPARISONS[op](field, in_common)
     if type_ not in _MANY_FORMS:
         return native
     sign = getattr(func, SQLITE_COMPARE)(field, literal_column(f"'{type_}'"), bound(value))
-    return ByDatabase(native, COMPARISONS[op](sign, literal_column("0")))
+    return ByDatabase(postgresql, COMPARISONS[op](sign, literal_column("0")))
 
 
 def among(
@@ -161,6 +170,9 @@ def among(
     array: Expression = bound(_array(values))
     if type_ == "integer":
         array = cast(array, ARRAY(BigInteger))
+    elif type_ == "decimal":
+        numbers, read_as = _decimals(values)
+        array = func.coalesce(cast(bound(_array(numbers)), ARRAY(read_as)), array_of([field]))
     listed = bound(_json(type_, values))
     # With a plus it has no affinity of its own, as any bound value, and takes the column's.
     elements: Select[Any] = select(literal_column("+value")).select_from(
@@ -172,6 +184,25 @@ def among(
     if negated:
         return ByDatabase(field != all_(array), stored.not_in(elements))
     return ByDatabase(field == any_(array), stored.in_(elements))
+
+
+def _decimals(values: Sequence[object]) -> tuple[Sequence[object], type[Numeric[Any] | BigInteger]]:
+    """Return decimals with the type that PostgreSQL reads them as, before COALESCE with the column.
+
+    COALESCE gives them the type that both have in common: numeric beside integers, ``real`` beside
+    a ``real``, which 0.1 as a numeric would not equal. The planner makes a constant of it, for
+    which it can use an index. Whole numbers are bigints, since an index of integers finds no
+    numeric.
+    """
+    is_whole = all(
+        isinstance(value, Decimal)
+        and _SMALLEST_BIGINT <= value <= _LARGEST_BIGINT
+        and value == int(value)
+        for value in values
+    )
+    if is_whole:
+        return [int(value) for value in values if isinstance(value, Decimal)], BigInteger
+    return values, Numeric
 
 
 def contains(field: Expression, part: object) -> Expression:
