@@ -16,12 +16,12 @@ from queries_orchestration.cli.output import (
     print_table,
     print_wrapped,
 )
+from queries_orchestration.cli.recovery import Recovery
 from queries_orchestration.cli.runs import runs_of
 from queries_orchestration.cli.told import Told, tell
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import Instant
 from queries_orchestration.deliveries.dispatch import run_pass
-from queries_orchestration.deliveries.recover import recover_silent
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import QueriesError, Refused
 from queries_orchestration.receives.backends import Backends, open_backends
@@ -73,7 +73,7 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
                 for key in work_lanes(
                     settings,
                     lambda: _lanes_that_may_start(backends),
-                    lambda: recover_silent(backends, runs),
+                    Recovery(backends, runs),
                 )
             ]
             worked += finished
