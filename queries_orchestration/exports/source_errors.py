@@ -114,6 +114,11 @@ def _from_sqlite(error: sqlite3.Error, what: str, watch: Watch) -> QueriesError:
         return _interrupted(what, watch)
     if name.startswith(_UNAVAILABLE_SQLITE):
         return _unavailable(what, name)
+    if name == "SQLITE_NOTADB":
+        return SourceBroken(
+            f"{what} leads to a file that is no SQLite database. Correct its URL, here and for the"
+            " workers."
+        )
     missing = str(error).startswith("no such")
     return _broken(what, name, "its relation or a column of it does not exist" if missing else "")
 
