@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,11 +13,13 @@ import click
 
 from queries_orchestration.cli.lane_process import Worker
 from queries_orchestration.cli.output import local_text
+from queries_orchestration.cli.recovery import Recovery
+from queries_orchestration.cli.runs import runs_of
 from queries_orchestration.cli.told_export import progress_text
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.publish import publish
-from queries_orchestration.store import cross_workspace, database, exports
+from queries_orchestration.store import claims, cross_workspace, database, exports
 
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 1.0
@@ -53,8 +56,10 @@ class _Look:
 
     progress: str
     waits_for: str | None
-    may_start: bool
-    is_idle: bool
+    may_start: bool = False
+    is_running: bool = False
+    is_idle: bool = False
+    receives: int = 0
 
 
 def publish_now(backends: Backends, work: Followed) -> None:
@@ -79,20 +84,19 @@ def follow(
     """Return when the work is done, however it ended; shows its progress on standard error.
 
     Args:
-        work_here: work it in a child process.
+        work_here: work it in child processes, and find it again if one is lost.
         wait: seconds to follow it at most; None: without end.
         quiet: show no progress.
 
     Raises:
         StillWaiting: the time is over. The work goes on, as it does on every other error here.
-        LaneFailed: the child process ended badly.
+        LaneFailed: a child process failed before it began, or none begins.
         StoreUnavailable: the database cannot be reached.
     """
     if work_here and work.first is not None:
         began = time.monotonic()
         follow(backends, work.first, work_here=True, wait=wait, quiet=quiet)
         wait = None if wait is None else max(0.0, wait - (time.monotonic() - began))
-    worker = Worker(backends.settings, work.lane, work.key) if work_here else None
     newest = ""
 
     def shown(look: _Look | None) -> str:
@@ -100,55 +104,76 @@ def follow(
         newest = look.progress if look else newest
         return newest
 
-    looks = _looks(backends, work, worker, wait)
-    try:
-        with click.progressbar(
-            looks,
-            label=work.label,
-            item_show_func=shown,
-            file=sys.stderr,
-            hidden=quiet,
-        ) as bar:
-            for _ in bar:
-                pass
-    except (KeyboardInterrupt, QueriesError):
-        click.echo(f"\n{work.later}", err=True)
-        raise
-    if worker is not None:
-        worker.end()
+    with _worker_of(backends, work) if work_here else nullcontext() as here:
+        looks = _looks(backends, work, here, wait)
+        try:
+            with click.progressbar(
+                looks,
+                label=work.label,
+                item_show_func=shown,
+                file=sys.stderr,
+                hidden=quiet,
+            ) as bar:
+                for _ in bar:
+                    pass
+        except (KeyboardInterrupt, QueriesError):
+            click.echo(f"\n{work.later}", err=True)
+            raise
+        if here is not None:
+            here.worker.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """What works in this place, and finds again what a lost worker held."""
+
+    worker: Worker
+    recovery: Recovery
+
+
+@contextmanager
+def _worker_of(backends: Backends, work: Followed) -> Iterator[_Here]:
+    with runs_of(backends.settings) as runs:
+        yield _Here(Worker(backends.settings, work.lane, work.key), Recovery(backends, runs))
 
 
 def _looks(
-    backends: Backends, work: Followed, worker: Worker | None, wait: float | None
+    backends: Backends, work: Followed, here: _Here | None, wait: float | None
 ) -> Iterator[_Look]:
     """Look at the work until it is done, ever more seldom; tell what it waits for."""
     began = changed = time.monotonic()
     pause, before, told = FIRST_PAUSE, None, ""
     while True:
+        if here is not None:
+            here.worker.look()
         look = _look(backends, work)
         yield look
         if look.waits_for is None:
             return
-        if worker is not None:
-            worker.tend(may_start=look.may_start)
+        if here is not None:
+            here.recovery.tend()
+            here.worker.tend(
+                may_start=look.may_start, is_running=look.is_running, receives=look.receives
+            )
         now = time.monotonic()
         if look != before:
             before, changed = look, now
         if wait is not None and now - began >= wait:
             raise StillWaiting(f"Not done yet: it waits for {look.waits_for}.")
-        if look.is_idle and worker is None and now - changed >= PATIENCE:
+        is_worked = here is not None and here.worker.is_at_work
+        if look.is_idle and not is_worked and now - changed >= PATIENCE:
             if look.waits_for != told:
-                click.echo(f"\n{_hint(look)}", err=True)
+                click.echo(f"\n{_hint(look, work_here=here is not None)}", err=True)
             told = look.waits_for
         time.sleep(pause)
         pause = min(pause * 1.5, LONGEST_PAUSE)
 
 
-def _hint(look: _Look) -> str:
-    return (
-        f"It waits for {look.waits_for}. If nobody works: start `dagster dev`,"
-        " or run `queries tick --work`."
-    )
+def _hint(look: _Look, *, work_here: bool) -> str:
+    waits = f"It waits for {look.waits_for}."
+    if work_here:
+        return f"{waits} Then it goes on."
+    return f"{waits} If nobody works: start `dagster dev`, or run `queries tick --work`."
 
 
 def _look(backends: Backends, work: Followed) -> _Look:
@@ -157,10 +182,11 @@ def _look(backends: Backends, work: Followed) -> _Look:
         unfinished = cross_workspace.unfinished(
             connection, silence=backends.settings.heartbeat_silence, key=work.key
         )
+        claim = claims.get(connection, work.workspace_id, work.key)
         export = exports.get(connection, work.workspace_id, work.export_id)
     progress = progress_text(export) if export else ""
     if not unfinished:
-        return _Look(progress=progress, waits_for=None, may_start=False, is_idle=False)
+        return _Look(progress=progress, waits_for=None)
     waiting = unfinished[0]
     why = waiting.why if waiting.until or waiting.is_running else "a worker"
     until = f", until {local_text(waiting.until)}" if waiting.until else ""
@@ -169,5 +195,7 @@ def _look(backends: Backends, work: Followed) -> _Look:
         progress=progress,
         waits_for=why + until,
         may_start=waiting.until is None,
+        is_running=waiting.is_running,
         is_idle=is_silent or not waiting.is_running,
+        receives=claim.receive_number if claim else 0,
     )

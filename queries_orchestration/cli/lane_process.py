@@ -8,11 +8,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
+
+import click
 
 from queries_orchestration.cli.dagster_home import make_dagster_home
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.settings import Settings
+
+FRUITLESS_CHILDREN: Final = 2
 
 
 class LaneFailed(QueriesError):
@@ -51,21 +55,41 @@ class Worker:
         self._lane = lane
         self._key = key
         self._child: subprocess.Popen[str] | None = None
+        self._ended_with: int | None = None
+        self._receives_before = 0
+        self._fruitless = 0
 
-    def tend(self, *, may_start: bool) -> None:
+    @property
+    def is_at_work(self) -> bool:
+        """Whether there is a child that was not seen to have ended."""
+        return self._child is not None
+
+    def look(self) -> None:
+        """See whether the child has ended; what is known of the work must be read after it."""
+        if self._child is not None:
+            self._ended_with = self._child.poll()
+
+    def tend(self, *, may_start: bool, is_running: bool, receives: int) -> None:
         """Start a child if none is at work and the work may start now.
 
+        A child that was lost in the middle of a receive is told; recovery finds what it held.
+
+        Args:
+            may_start: the work can be taken now.
+            is_running: a receive holds the work, with a worker or without.
+            receives: how many have begun.
+
         Raises:
-            LaneFailed: the last child was killed or failed.
+            LaneFailed: the last child failed before it began, or nothing that is started begins.
         """
-        log = _log_of(self._settings, self._lane)
         if self._child is not None:
-            if self._child.poll() is None:
+            if self._ended_with is None:
                 return
-            _check_ended_well(self._child, self._lane, log)
-            self._child = None
+            self._judge(self._child, is_running=is_running, receives=receives)
+            self._child = self._ended_with = None
         if may_start:
-            with _opened(log) as log_file:
+            self._receives_before = receives
+            with _opened(self._log) as log_file:
                 self._child = _start(
                     self._settings, self._lane, log_file, self._key, stdout=subprocess.DEVNULL
                 )
@@ -74,6 +98,30 @@ class Worker:
         """Wait for the child to end, once the work is done."""
         if self._child is not None:
             self._child.wait()
+
+    @property
+    def _log(self) -> Path:
+        return _log_of(self._settings, self._lane)
+
+    def _judge(self, child: subprocess.Popen[str], *, is_running: bool, receives: int) -> None:
+        if is_running:
+            # With status 0 it may also be that a run of Dagster was faster.
+            if child.returncode != 0:
+                click.echo(
+                    f"\nThe process of the {self._lane} lane ended with status {child.returncode};"
+                    f" see {self._log}. What it worked on goes on once its heartbeat has been"
+                    f" silent for {self._settings.heartbeat_silence:g} seconds.",
+                    err=True,
+                )
+            return
+        _check_ended_well(child, self._lane, self._log)
+        # One may find that somebody else was faster.
+        self._fruitless = self._fruitless + 1 if receives == self._receives_before else 0
+        if self._fruitless == FRUITLESS_CHILDREN:
+            raise LaneFailed(
+                f"{FRUITLESS_CHILDREN} processes of the {self._lane} lane ended one after the other"
+                f" without having begun the work. See why in {self._log}, then ask again."
+            )
 
 
 def _start(

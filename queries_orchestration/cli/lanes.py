@@ -5,27 +5,26 @@ At once, because a delivery of a report waits for what the report lane renders m
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Final
 
 from queries_orchestration.cli.lane_process import LaneFailed, run_lane_process
+from queries_orchestration.cli.recovery import Recovery
 from queries_orchestration.settings import LANE_WIDTHS, REPORT_LANE, Settings
 
 SECONDS_BETWEEN_LOOKS: Final = 0.3
-SECONDS_BETWEEN_RECOVERIES: Final = 3.0
 
 
 def work_lanes(
-    settings: Settings, may_start: Callable[[], list[str]], recover: Callable[[], object]
+    settings: Settings, may_start: Callable[[], list[str]], recovery: Recovery
 ) -> Iterator[str]:
     """Work until nothing may start now; yields the key of each piece of work that was done.
 
     Args:
         may_start: returns the lanes in which something may start now.
-        recover: called every few seconds: a delivery waits for its render, also when the process
-            that rendered it was killed, until the render is found again.
+        recovery: a delivery waits for its render, also when the process that rendered it was
+            killed, until the render is found again.
 
     Raises:
         LaneFailed: the process of a lane was killed or failed; the other ones end their work first.
@@ -33,7 +32,6 @@ def work_lanes(
     running: dict[Future[list[str]], str] = {}
     barren: set[str] = set()
     failure: LaneFailed | None = None
-    recovered_at = time.monotonic()
     with ThreadPoolExecutor(max_workers=len(LANE_WIDTHS)) as lanes:
         while True:
             for lane in may_start():
@@ -41,9 +39,7 @@ def work_lanes(
                     running[lanes.submit(_work, settings, lane)] = lane
             if not running:
                 break
-            if time.monotonic() - recovered_at >= SECONDS_BETWEEN_RECOVERIES:
-                recover()
-                recovered_at = time.monotonic()
+            recovery.tend()
             done, _ = wait(running, SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
             for future in done:
                 lane = running.pop(future)

@@ -16,12 +16,12 @@ from queries_orchestration.cli.output import (
     print_table,
     print_wrapped,
 )
+from queries_orchestration.cli.recovery import Recovery
 from queries_orchestration.cli.runs import runs_of
 from queries_orchestration.cli.told import Told, tell
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import Instant
 from queries_orchestration.deliveries.dispatch import run_pass
-from queries_orchestration.deliveries.recover import recover_silent
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import QueriesError, Refused
 from queries_orchestration.receives.backends import Backends, open_backends
@@ -61,8 +61,9 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
     with runs_of(settings) as runs:
         # Nothing is offered here: an offer needs somebody who launches its run at once.
         done = run_pass(backends, runs, at=moment, offer=False)
-        if done.held_by is not None:
-            raise PassHeld(f"Another dispatcher pass is at work: {done.held_by}. Try again.")
+        held_by = done.held_by
+        if held_by is not None and not work:
+            raise PassHeld(f"Another dispatcher pass is at work: {held_by}. Try again.")
         totals = {"admitted": done.admitted, "missed": done.missed, "recovered": done.recovered}
         while work and _lanes_that_may_start(backends):
             if not as_json and not worked:
@@ -72,13 +73,13 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
                 for key in work_lanes(
                     settings,
                     lambda: _lanes_that_may_start(backends),
-                    lambda: recover_silent(backends, runs),
+                    Recovery(backends, runs),
                 )
             ]
             worked += finished
             if not finished:
                 break
-            # Another command's pass may hold the lock by now; it does the same work.
+            # Another command's pass may hold the lock, now or above; it does the same work.
             done = run_pass(backends, runs, at=moment, offer=False)
             for name in totals:
                 totals[name] += getattr(done, name)
@@ -86,9 +87,9 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
         unfinished = _unfinished(connection, settings)
         waiting = [(tell(connection, one.key), one) for one in unfinished]
     if as_json:
-        _print_json(moment, totals, worked, waiting)
+        _print_json(moment, held_by, totals, worked, waiting)
     else:
-        _print_text(moment, totals, worked, waiting)
+        _print_text(moment, held_by, totals, worked, waiting)
 
 
 def _unfinished(connection: Connection, settings: Settings) -> list[Waiting]:
@@ -111,6 +112,7 @@ def _look_up(backends: Backends, key: str) -> Told:
 
 def _print_json(
     moment: datetime,
+    held_by: str | None,
     totals: dict[str, int],
     worked: list[Told],
     waiting: list[tuple[Told, Waiting]],
@@ -118,6 +120,7 @@ def _print_json(
     print_json(
         {
             "at": moment,
+            "held_by": held_by,
             **totals,
             "worked": [
                 {
@@ -157,6 +160,7 @@ def _print_json(
 
 def _print_text(
     moment: datetime,
+    held_by: str | None,
     totals: dict[str, int],
     worked: list[Told],
     waiting: list[tuple[Told, Waiting]],
@@ -165,6 +169,8 @@ def _print_text(
         f"As of {local_text(moment)}: {totals['admitted']} admitted,"
         f" {totals['missed']} missed, {totals['recovered']} recovered."
     )
+    if held_by is not None:
+        click.echo(f"Another dispatcher pass was at work, and admits what is due: {held_by}.")
     if worked:
         click.echo()
         print_table(

@@ -28,11 +28,15 @@ from queries_orchestration.store.datasets import SourceConnection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedQuery:
-    """A query ready to be read: compiled under the actor's access, with its database's URL."""
+    """A query ready to be read: compiled under the actor's access, with its database's URL.
+
+    ``database_name`` is how messages name the database.
+    """
 
     compiled: CompiledQuery
     stored_values: dict[str, Any]
     database_url: str = field(repr=False)
+    database_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +126,19 @@ def open_stored(
         stored.query.parameters, given_values, moment=moment, time_zone=time_zone
     )
     compiled = compile_query(stored.query, stored.dataset, actor, values)
-    url = environment.get(stored.source_connection.url_variable, "")
+    name, variable = stored.source_connection.name, stored.source_connection.url_variable
+    url = environment.get(variable, "")
     if not url:
         raise SourceUnavailable(
-            f"The connection {stored.source_connection.name!r} has no URL: set the environment"
-            f" variable {stored.source_connection.url_variable}, here and for the workers."
+            f"The connection {name!r} has no URL: set the environment variable {variable}, here"
+            " and for the workers."
         )
-    return OpenedQuery(compiled=compiled, stored_values=stored_form(values), database_url=url)
+    return OpenedQuery(
+        compiled=compiled,
+        stored_values=stored_form(values),
+        database_url=url,
+        database_name=f"The connection {name!r}, whose URL is in {variable},",
+    )
 
 
 def actor_of(connection: Connection, workspace_id: str, actor_id: str) -> Actor:

@@ -70,13 +70,14 @@ def write_query(
         SourceUnavailable, SourceBroken, FormatLimit, LimitExceeded: as they say.
         ReceiveLost, ReceiveTimeout: from ``patience``.
     """
-    engine = engine_of(opened.database_url)
+    engine = engine_of(opened.database_url, what=opened.database_name)
     with open_writer(file_format, sink, opened.compiled.columns, options) as writer:
         with (
             read_snapshot(
                 engine,
                 timeout_seconds=patience.remaining(),
                 statement_seconds=patience.statement_seconds,
+                what=opened.database_name,
             ) as connection,
             patience.interrupting(lambda: interrupt(connection)),
             values_named(opened.compiled),

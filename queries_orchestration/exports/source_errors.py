@@ -29,6 +29,8 @@ _WORDS: Final = {
     "3F000": "its schema does not exist",
     "42703": "a column of it does not exist",
     "42704": "a field's type does not allow what is asked of it",
+    "42804": "a field's type does not allow what is asked of it",
+    "42846": "a field's type does not allow what is asked of it",
     "42883": "a field's type does not allow what is asked of it",
     "22021": "it holds text that is not in its database's encoding",
     "22P05": "it holds text that has no place in Unicode",
@@ -116,6 +118,11 @@ def _from_sqlite(error: sqlite3.Error, what: str, watch: Watch) -> QueriesError:
         return _interrupted(what, watch)
     if name.startswith(_UNAVAILABLE_SQLITE):
         return _unavailable(what, name)
+    if name == "SQLITE_NOTADB":
+        return SourceBroken(
+            f"{what} leads to a file that is no SQLite database. Correct its URL, here and for the"
+            " workers."
+        )
     words = (words for start, words in _SQLITE_WORDS.items() if str(error).startswith(start))
     return _broken(what, name, next(words, ""))
 

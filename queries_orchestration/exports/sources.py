@@ -21,6 +21,7 @@ from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, make
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from queries_orchestration.exports.connect_errors import connect_error
 from queries_orchestration.exports.source_errors import in_our_words
 from queries_orchestration.exports.source_watch import Watch
 from queries_orchestration.exports.sqlite_functions import register_functions
@@ -49,13 +50,16 @@ SELECT pg_catalog.set_config(
 """
 
 
-def engine_of(url: str | URL, *, connect_seconds: int = CONNECT_SECONDS) -> Engine:
+def engine_of(
+    url: str | URL, *, connect_seconds: int = CONNECT_SECONDS, what: str = "The source"
+) -> Engine:
     """Make the engine that reads a source; it keeps no connection and connects only when asked.
 
     Args:
         url: an SQLAlchemy URL of PostgreSQL (``postgresql+psycopg2://…``) or of an SQLite file,
             which is opened for reading only.
         connect_seconds: how long PostgreSQL may take to answer.
+        what: how messages name the connection.
 
     Raises:
         InvalidSettings: the URL cannot be read, or is of another kind of database.
@@ -65,7 +69,7 @@ def engine_of(url: str | URL, *, connect_seconds: int = CONNECT_SECONDS) -> Engi
         parsed = make_url(url)
         backend = parsed.get_backend_name()
     except (ArgumentError, NoSuchModuleError, ValueError):
-        raise InvalidSettings(f"The URL of the connection cannot be read. {wanted}") from None
+        raise InvalidSettings(f"{what} has no URL that can be read. {wanted}") from None
     if backend == "sqlite" and parsed.database:
         parsed = parsed.set(
             drivername="sqlite",
@@ -85,7 +89,7 @@ def engine_of(url: str | URL, *, connect_seconds: int = CONNECT_SECONDS) -> Engi
             "keepalives_count": 3,
         }
     else:
-        raise InvalidSettings(f"The URL of the connection names no source we can read. {wanted}")
+        raise InvalidSettings(f"{what} is none that we can read. {wanted}")
     return create_engine(parsed, poolclass=NullPool, hide_parameters=True, connect_args=arguments)
 
 
@@ -97,6 +101,7 @@ def read_snapshot(
     statement_seconds: float | None = None,
     monotonic: Callable[[], float] = time.monotonic,
     snapshot_id: str | None = None,
+    what: str = "The source",
     opened: Callable[[Connection], object] = lambda _connection: None,
 ) -> Iterator[Connection]:
     """Open a connection on which every statement sees the source as of one moment, read-only.
@@ -107,6 +112,7 @@ def read_snapshot(
         statement_seconds: how long one statement may run by a limit of the workspace.
         monotonic: the clock of the time limits, in seconds.
         snapshot_id: of a snapshot that another connection to PostgreSQL has exported; None: now.
+        what: how messages name the connection.
         opened: is told the connection before anything is asked on it.
 
     Raises:
@@ -120,11 +126,11 @@ def read_snapshot(
     try:
         connection = engine.connect()
     except DBAPIError as error:
-        raise in_our_words(error, "The source", watch) from None
+        raise connect_error(error, what, engine.url) from None
     try:
         connection.execution_options(**{_WATCH: watch})
         opened(connection)
-        with running(connection, "The source"):
+        with running(connection, what):
             if engine.dialect.name == "postgresql":
                 seconds = min(timeout_seconds, statement_seconds or math.inf)
                 _begin_postgresql(connection, seconds, snapshot_id)

@@ -4,7 +4,8 @@ PostgreSQL: every value is bound as text, and the database reads it as the type 
 meets. So an enum, a ``real`` or a domain compares as itself, and the text that the database
 printed for a cursor comes back as exactly the value that it had: no driver rounds it. The integer
 of a filter is read as a bigint, which every column of integers compares with, by its index too: a
-smaller column has no row beyond its range, and is not broken.
+smaller column has no row beyond its range, and is not broken. The decimal or float of a filter is
+read as what it and its column have in common: beside integers it keeps its digits.
 
 SQLite: sorts by what is stored; else a field is read as its type, as
 :mod:`queries_orchestration.model.sqlite_values` tells.
@@ -42,6 +43,7 @@ from sqlalchemy import (
     func,
     literal_column,
 )
+from sqlalchemy.dialects.postgresql import array as array_of
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -60,6 +62,10 @@ COMPARISONS: Final = {
 }
 
 Expression = ColumnElement[Any]
+
+_SMALLEST_BIGINT: Final = -(2**63)
+_LARGEST_BIGINT: Final = 2**63 - 1
+_FRACTIONS: Final[frozenset[ValueType]] = frozenset({"decimal", "float"})
 
 
 class ByDatabase(FunctionElement[Any]):
@@ -135,6 +141,9 @@ def comparison(field: Expression, type_: ValueType, op: str, value: object) -> E
     given: Expression = bound(value)
     if type_ == "integer":
         given = cast(given, BigInteger)
+    elif type_ in _FRACTIONS:
+        number, read_as = _fractions([value])
+        given = func.coalesce(cast(bound(number[0]), read_as), field)
     return ByDatabase(
         compare(field, given), sqlite_values.compared(compare, field, type_, bound(value))
     )
@@ -150,8 +159,32 @@ def among(
     array: Expression = bound(_array(values))
     if type_ == "integer":
         array = cast(array, ARRAY(BigInteger))
+    elif type_ in _FRACTIONS:
+        numbers, read_as = _fractions(values)
+        array = func.coalesce(cast(bound(_array(numbers)), ARRAY(read_as)), array_of([field]))
     is_among = field != all_(array) if negated else field == any_(array)
     return ByDatabase(is_among, sqlite_values.listed(field, type_, values, bound, negated=negated))
+
+
+def _fractions(
+    values: Sequence[object],
+) -> tuple[Sequence[object], type[Numeric[Any] | BigInteger]]:
+    """Return decimals or floats with the type that PostgreSQL reads them as, before COALESCE.
+
+    COALESCE gives them and the column the type that both have in common: numeric beside integers, ``real`` beside
+    a ``real``, which 0.1 as a numeric would not equal. The planner makes a constant of it, for
+    which it can use an index. Whole numbers are bigints, since an index of integers finds no
+    numeric.
+    """
+    is_whole = all(
+        isinstance(value, Decimal | float)
+        and _SMALLEST_BIGINT <= value <= _LARGEST_BIGINT
+        and value == int(value)
+        for value in values
+    )
+    if is_whole:
+        return [int(value) for value in values if isinstance(value, Decimal | float)], BigInteger
+    return values, Numeric
 
 
 def contains(field: Expression, part: object) -> Expression:

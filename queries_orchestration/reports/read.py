@@ -168,7 +168,7 @@ class ReportReader:
         )
 
     def _read(self, query: OpenedQuery, *, at_most: int) -> _Read:
-        connection = self._snapshot(query.database_url)
+        connection = self._snapshot(query)
         rows: list[Row] = []
         # One more than wanted tells whether there are more.
         page_rows = min(PAGE_ROWS, at_most + 1)
@@ -185,13 +185,15 @@ class ReportReader:
         self.rows += len(read.rows)
         return read
 
-    def _snapshot(self, url: str) -> Connection:
+    def _snapshot(self, query: OpenedQuery) -> Connection:
+        url, name = query.database_url, query.database_name
         if url not in self._snapshots:
             self._snapshots[url] = self._stack.enter_context(
                 read_snapshot(
-                    engine_of(url),
+                    engine_of(url, what=name),
                     timeout_seconds=self._patience.remaining(),
                     statement_seconds=self._patience.statement_seconds,
+                    what=name,
                 )
             )
         return self._snapshots[url]

@@ -152,4 +152,7 @@ def test_it_can_be_worked_here_again_until_its_receives_are_used_up(
     assert told.status == 1
     failure = told.refusal()
     assert (failure["code"], failure["receives"]) == ("source_unavailable", 3)
+    assert failure["message"].startswith(
+        "The connection 'shop', whose URL is in SHOP_URL, cannot be reached: nothing listens at"
+    )
     assert "tr0ub4dor" not in told.out

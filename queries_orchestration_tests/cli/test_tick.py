@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -24,6 +26,7 @@ def test_it_admits_what_is_due_and_names_what_waits(house: House, call: Call) ->
     assert (missed.outcome, waiting.state) == ("missed", "waiting")
     assert first == {
         "at": at,
+        "held_by": None,
         "admitted": 1,
         "missed": 1,
         "recovered": 0,
@@ -112,19 +115,42 @@ def test_an_instant_without_an_offset_or_that_is_none_is_refused(
     assert small_house.history() == []
 
 
-def test_a_second_pass_ends_at_once_and_says_who_holds_the_first(house: House, call: Call) -> None:
+@contextmanager
+def _another_pass(house: House) -> Iterator[None]:
     with dispatchers.only_pass(house.backends.database) as alone:
         assert alone
         with house.backends.database.transaction() as connection:
             dispatchers.begin_pass(connection, dispatchers.DELIVERY_DISPATCHER, "process 7 on here")
-        for words in ([], ["--work"]):
-            held = call(house.environment, "tick", *words, "--json")
-            assert held.status == 1
-            assert held.refusal() == {
-                "code": "pass_held",
-                "message": "Another dispatcher pass is at work: process 7 on here. Try again.",
-            }
+        yield
+
+
+def test_a_second_pass_ends_at_once_and_says_who_holds_the_first(house: House, call: Call) -> None:
+    with _another_pass(house):
+        held = call(house.environment, "tick", "--json")
+        assert held.status == 1
+        assert held.refusal() == {
+            "code": "pass_held",
+            "message": "Another dispatcher pass is at work: process 7 on here. Try again.",
+        }
     assert call(house.environment, "tick").status == 0
+
+
+def test_a_second_pass_that_is_to_work_too_works_what_may_start(house: House, call: Call) -> None:
+    environment = {**house.environment, **DEMO}
+    call(environment, "tick", "--at", MONDAY.isoformat())
+    with _another_pass(house):
+        at = (MONDAY + WEEK).isoformat()
+        told = call(environment, "tick", "--at", at, "--work", "--json").json()
+        text = call(environment, "tick", "--at", at, "--work")
+
+    assert (told["held_by"], told["admitted"]) == ("process 7 on here", 0)
+    assert [one["outcome"] for one in told["worked"]] == ["delivered"]
+    assert text.status == 0
+    assert (
+        "Another dispatcher pass was at work, and admits what is due: process 7 on here.\n"
+        in text.out
+    )
+    assert [one.outcome for one in house.history()] == ["delivered"]
 
 
 def test_what_waits_is_named_with_why_and_until(small_house: House, call: Call) -> None:

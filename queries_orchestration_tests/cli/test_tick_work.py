@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from queries_orchestration.model.clock import system_clock
+from queries_orchestration.store import dispatchers
+from queries_orchestration.store.database import Database
 from queries_orchestration_tests.cli.conftest import Call, Place, answer_of
 from queries_orchestration_tests.cli.watched import PATIENCE, children, wait_for_upload
 from queries_orchestration_tests.house import CATALOG
@@ -92,7 +94,14 @@ def test_it_delivers_what_may_be_delivered_and_leaves_no_secret_in_any_log(
         "why": "its next receive",
     }
     worked = sorted(answer.pop("worked"), key=lambda one: str(one["schedule"]))
-    assert answer == {"at": slot, "admitted": 2, "missed": 0, "recovered": 0, "exports": []}
+    assert answer == {
+        "at": slot,
+        "held_by": None,
+        "admitted": 2,
+        "missed": 0,
+        "recovered": 0,
+        "exports": [],
+    }
     assert worked == [
         _worked(keys, "away", state="waiting", outcome=None),
         _worked(keys, "weekly", state="settled", outcome="delivered"),
@@ -208,6 +217,37 @@ def test_killed_in_the_middle_of_a_file_it_is_found_again_and_delivered_once(
     assert set(messages.values()) == {1}
     assert list((place.home / "files" / ".uploads").iterdir()) == []
     assert call(place.environment, "tick", "--json").json()["waiting"] == []
+
+
+def test_two_at_once_work_side_by_side_while_a_third_holds_the_dispatcher(
+    place: Place, call: Call
+) -> None:
+    weekly = CATALOG[CATALOG.index("  weekly:") :]
+    slot = _set_up(
+        place, call, CATALOG + weekly.replace("weekly", "second").replace("Weekly", "Second")
+    )
+    call(place.environment, "tick", "--at", slot)
+    with dispatchers.only_pass(Database(f"sqlite:///{place.home / 'queries.db'}")) as alone:
+        assert alone
+        at_once = [place.start("tick", "--at", slot, "--work", "--json") for _ in range(2)]
+        answers = [answer_of(command).json() for command in at_once]
+
+    assert all(answer["held_by"] for answer in answers)
+    worked = [one for answer in answers for one in answer["worked"]]
+    assert sorted(one["schedule"] for one in worked) == ["second", "weekly"]
+    assert {one["outcome"] for one in worked} == {"delivered"}
+    assert set(_messages(place, call).values()) == {1}
+
+
+def test_two_begun_at_once_are_both_done(place: Place, call: Call) -> None:
+    slot = _set_up(place, call, CATALOG)
+    at_once = [place.start("tick", "--at", slot, "--work", "--json") for _ in range(2)]
+
+    answers = [answer_of(command).json() for command in at_once]
+
+    assert sum(answer["admitted"] for answer in answers) == 1
+    assert [one["outcome"] for answer in answers for one in answer["worked"]] == ["delivered"]
+    assert set(_messages(place, call).values()) == {1}
 
 
 def _passes_ended(place: Place) -> list[tuple[str]]:

@@ -25,6 +25,8 @@ READ_AT = datetime(2027, 1, 4, 7, tzinfo=UTC)
 
 TextRows = list[list[str | None]]
 
+NAMED = "The connection 'shop', whose URL is in SHOP_URL,"
+
 
 class Patient:
     """Lets the work take its time."""
@@ -68,7 +70,7 @@ def file_of(
     written = write_query(
         sink,
         progress,
-        opened=OpenedQuery(compiled=query, stored_values={}, database_url=url),
+        opened=OpenedQuery(compiled=query, stored_values={}, database_url=url, database_name=NAMED),
         file_format=file_format,
         options=options,
         patience=patience or Patient(),

@@ -93,6 +93,7 @@ def opened(source_url: str) -> OpenedQuery:
         compiled=compile_query(query, dataset, actor, {}),
         stored_values={},
         database_url=source_url,
+        database_name="The connection",
     )
 
 

@@ -128,6 +128,7 @@ def open_sections(
             compiled=compile_query(query, DATASET, READER, exact),
             stored_values={},
             database_url=(urls or {}).get(title, url),
+            database_name="The connection 'shop', whose URL is in SHOP_URL,",
         )
 
     return OpenedReport(
