@@ -171,10 +171,10 @@ def _fractions(
 ) -> tuple[Sequence[object], type[Numeric[Any] | BigInteger]]:
     """Return decimals or floats with the type that PostgreSQL reads them as, before COALESCE.
 
-    COALESCE gives them and the column the type that both have in common: numeric beside integers, ``real`` beside
-    a ``real``, which 0.1 as a numeric would not equal. The planner makes a constant of it, for
-    which it can use an index. Whole numbers are bigints, since an index of integers finds no
-    numeric.
+    COALESCE gives them and the column the type that both have in common: numeric beside integers,
+    ``real`` beside a ``real``, which 0.1 as a numeric would not equal. The planner makes a constant
+    of it, for which it can use an index. Whole numbers are bigints, since an index of integers
+    finds no numeric.
     """
     is_whole = all(
         isinstance(value, Decimal | float)
