@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from benchmarks.place import COLUMNS
 from queries_orchestration.exports.column_texts import column_texts
+from queries_orchestration.exports.copy_formats import csv_options
 from queries_orchestration.exports.copy_pages import copy_pages
 from queries_orchestration.exports.sources import engine_of, read_snapshot
 from queries_orchestration.exports.text_form import TextForm
@@ -30,7 +31,7 @@ def main() -> None:
 
     with read_snapshot(engine_of(task["url"]), 3_600) as connection:
         texts = column_texts(connection, query, TextForm(ZoneInfo("Europe/Berlin")))
-        copy_pages(connection, texts, take, delimiter=",", is_guarded=True)
+        copy_pages(connection, texts, take, options=csv_options(","), is_guarded=True)
     first, last = taken[WARMING_UP : WARMING_UP + PAGES + 1], taken[-PAGES - 1 :]
     told = {"first": (first[-1] - first[0]) / PAGES, "last": (last[-1] - last[0]) / PAGES}
     sys.stdout.write(json.dumps(told))

@@ -1,4 +1,4 @@
-"""A result as CSV lines that PostgreSQL makes itself, page by page, by COPY.
+"""A result as lines that PostgreSQL makes itself, page by page, by COPY.
 
 Two connections on one snapshot copy pages in turn: while one makes the next page, the other sends.
 """
@@ -33,7 +33,7 @@ from queries_orchestration.model.compile import CompiledQuery
 from queries_orchestration.model.errors import QueriesError
 
 TakeLines: TypeAlias = Callable[[bytes, int], None]
-"""Takes whole CSV lines, in UTF-8, and how many rows they are."""
+"""Takes whole lines, in UTF-8, and how many rows they are."""
 Lines: TypeAlias = tuple[bytes, int]
 
 _CHUNK: Final = 1 << 16
@@ -48,19 +48,19 @@ def copy_pages(
     texts: ColumnTexts,
     take: TakeLines,
     *,
-    delimiter: str,
+    options: str,
     is_guarded: bool,
     page_rows: int = PAGE_ROWS,
     by_key: bool | None = None,
 ) -> None:
-    """Give ``take`` the result page by page, in the very bytes that the CSV writer would write.
+    """Give ``take`` the result page by page, as lines of COPY.
 
     The next pages are read while ``take`` writes those before.
 
     Args:
         connection: a snapshot of PostgreSQL.
         texts: all rendered by the database.
-        delimiter: of the fields, one character.
+        options: of COPY, as :func:`csv_options` or :data:`COLUMNS_OPTIONS` tell them.
         is_guarded: whether text that a spreadsheet would run is made inert.
         page_rows: as for ``exports.raw_pages.raw_pages``.
         by_key: as for ``exports.raw_pages.raw_pages``.
@@ -72,7 +72,7 @@ def copy_pages(
     if by_key is None:
         by_key = is_paged_by_key(connection, query, page_rows)
     shown = texts.selected(is_guarded=is_guarded)
-    copying = partial(_Copying, query=query, delimiter=delimiter)
+    copying = partial(_Copying, query=query, options=options)
     reads: list[Callable[[Ahead[Lines]], None]]
     if by_key:
         turns = _Turns(connection, query, shown, page_rows)
@@ -211,20 +211,19 @@ class _Turns:
 class _Copying:
     """Copies through one connection."""
 
-    def __init__(self, connection: Connection, query: CompiledQuery, delimiter: str) -> None:
+    def __init__(self, connection: Connection, query: CompiledQuery, options: str) -> None:
         self.dialect = connection.engine.dialect
         self.connection = connection
         self._what = f"The dataset {query.dataset}"
         self._driver: Any = connection.connection.driver_connection
-        # The delimiter is one of ours, never a person's text.
-        self._options = f"FORMAT csv, DELIMITER E'{_escaped(delimiter)}', ENCODING 'UTF8'"
+        self._options = f"{options}, ENCODING 'UTF8'"
 
     def counting_waits(self) -> AbstractContextManager[Callable[[], AbstractContextManager[None]]]:
         """Return what counts the time of statements as ``exports.sources.counting_waits`` does."""
         return counting_waits(self.connection, self._what)
 
     def copy(self, statement: DriverStatement, lines: _Lines) -> int:
-        """Give on the rows of a statement as CSV lines; returns how many there are."""
+        """Give on the rows of a statement as lines; returns how many there are."""
         try:
             with closing(self._driver.cursor()) as cursor, running(self.connection, self._what):
                 select = cursor.mogrify(statement.sql, statement.values).decode()
@@ -278,10 +277,6 @@ class _Lines:
         self.are_refused = True
         self._give((b"".join(lines), len(lines)))
         self.are_refused = False
-
-
-def _escaped(delimiter: str) -> str:
-    return {"\t": "\\t"}.get(delimiter, delimiter)
 
 
 def _without_keys(query: CompiledQuery, statement: Select[Any]) -> Select[Any]:

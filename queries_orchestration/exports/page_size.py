@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
-from sys import getsizeof
-from typing import Any, Final
+from typing import Final
 
 PAGE_BYTES: Final = 2 * 1024**2
 FIRST_ROWS: Final = 10
 _GROWTH: Final = 10
-_SAMPLE: Final = 100
 
 
 class PageSize:
@@ -31,9 +27,3 @@ class PageSize:
             fitting = PAGE_BYTES * rows // max(size, 1)
             grown = _GROWTH * min(rows, self.rows)
             self.rows = max(1, min(self.most_rows, grown, fitting))
-
-    def read(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Follow the page before by what its values take in memory, of about a hundred rows."""
-        sample = rows[:: len(rows) // _SAMPLE | 1]
-        weight = sum(map(getsizeof, chain.from_iterable(sample)))
-        self.weighed(len(rows), weight * len(rows) // max(len(sample), 1))

@@ -1,6 +1,7 @@
 """WF-PFM-QRY-006, hop 4: read a query's keyset pages into a CSV or Excel file.
 
-PostgreSQL makes the lines of a CSV file itself; everything else goes through pages of texts.
+PostgreSQL makes lines of texts itself, which are those of a CSV file; everything else goes through
+pages of texts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from sqlalchemy import Connection
 
 from queries_orchestration.exports.ahead import Ahead, read_ahead
 from queries_orchestration.exports.column_texts import ColumnTexts, column_texts
-from queries_orchestration.exports.copy_pages import copy_pages
+from queries_orchestration.exports.copy_formats import COLUMNS_OPTIONS, columns_of, csv_options
+from queries_orchestration.exports.copy_pages import TakeLines, copy_pages
 from queries_orchestration.exports.csv_file import CsvFile
 from queries_orchestration.exports.file_writer import (
     FileFormat,
@@ -90,19 +92,30 @@ def write_query(
                 write()
                 progress(writer.rows)
 
-            if isinstance(writer, CsvFile) and texts.are_all_rendered:
+            def copy(write: TakeLines, copy_options: str, *, is_guarded: bool) -> None:
                 copy_pages(
                     connection,
                     texts,
-                    lambda lines, rows: done(partial(writer.write_lines, lines, rows)),
-                    delimiter=options.csv_delimiter,
-                    is_guarded=options.csv_guard,
+                    lambda lines, rows: done(partial(write, lines, rows)),
+                    options=copy_options,
+                    is_guarded=is_guarded,
                     page_rows=page_rows,
                 )
-            else:
+
+            if not texts.are_all_rendered:
                 with _pages(connection, texts, page_rows) as pages:
                     for page in pages:
                         done(partial(writer.write_page, page))
+            elif isinstance(writer, CsvFile):
+                as_csv = csv_options(options.csv_delimiter)
+                copy(writer.write_lines, as_csv, is_guarded=options.csv_guard)
+            else:
+                width = len(opened.compiled.columns)
+                copy(
+                    lambda lines, _rows: writer.write_page(columns_of(lines, width)),
+                    COLUMNS_OPTIONS,
+                    is_guarded=False,
+                )
         writer.finish()
     return Written(
         rows=writer.rows,

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
-from typing import Any, Final
 
-import psycopg2
 from sqlalchemy import Connection
 
-from queries_orchestration.exports.page_size import PageSize
 from queries_orchestration.exports.paging import PAGE_ROWS, is_paged_by_key
-from queries_orchestration.exports.raw_rows import RawRow, fetch_raw, in_any_text, take_as_printed
-from queries_orchestration.exports.sources import running
+from queries_orchestration.exports.raw_rows import RawRow, fetch_pages, fetch_raw
 from queries_orchestration.exports.statements import (
     ROWS,
     PageStatements,
@@ -22,8 +16,6 @@ from queries_orchestration.exports.statements import (
 from queries_orchestration.model.compile import CompiledQuery
 from queries_orchestration.model.errors import SourceBroken
 
-_CURSOR_NAME: Final = "queries_result"
-
 
 def raw_pages(
     connection: Connection,
@@ -31,16 +23,14 @@ def raw_pages(
     page_rows: int = PAGE_ROWS,
     *,
     by_key: bool | None = None,
-    as_printed: bool = False,
 ) -> Iterator[Sequence[RawRow]]:
     """Yield the result in pages; an empty result has no page.
 
     Args:
         connection: a snapshot of :func:`queries_orchestration.exports.sources.read_snapshot`.
-        page_rows: rows of a page at most; fewer where the rows are wide, and at the beginning.
-        by_key: whether each page is a statement of its own that goes on after the last key, or
+        page_rows: rows of a page at most; fewer where the rows are wide.
+        by_key: whether so many rows are a statement of its own that goes on after the last key, or
             all are fetched through one cursor; None: as the database's plan advises.
-        as_printed: take what PostgreSQL prints, rather than what its driver makes of it.
 
     Raises:
         SourceBroken: the query cannot be run as the dataset is defined, or its key is no key
@@ -50,12 +40,14 @@ def raw_pages(
     """
     if by_key is None:
         by_key = is_paged_by_key(connection, query, page_rows)
-    reading = _by_key if by_key else _by_cursor
-    return reading(connection, query, PageSize(page_rows), as_printed)
+    if by_key:
+        return _by_key(connection, query, page_rows)
+    whole = driver_statement(query.statement, connection.engine.dialect)
+    return fetch_pages(connection, query, whole, page_rows)
 
 
 def _by_key(
-    connection: Connection, query: CompiledQuery, size: PageSize, as_printed: bool
+    connection: Connection, query: CompiledQuery, page_rows: int
 ) -> Iterator[Sequence[RawRow]]:
     """One row more than a page is fetched, and must come first on the next page.
 
@@ -65,60 +57,29 @@ def _by_key(
     statements = PageStatements(query, connection.engine.dialect, lambda rest: rest.limit(ROWS))
     after: tuple[object, ...] | None = None
     expected: tuple[object, ...] | None = None
+    is_first = True
     while True:
-        page_rows = size.rows
         statement = statements.after(after, page_rows + 1)
-        rows = fetch_raw(connection, query, statement, as_printed=as_printed)
-        size.read(rows)
-        if expected is not None and (not rows or query.cursor(rows[0]) != expected):
+        left = page_rows
+        first_of_next: tuple[object, ...] | None = None
+        for rows in fetch_pages(connection, query, statement, page_rows + 1):
+            if expected is not None and query.cursor(rows[0]) != expected:
+                raise key_not_unique(query)
+            expected = None
+            if len(rows) > left:
+                first_of_next = query.cursor(rows.pop())
+            left -= len(rows)
+            if rows:
+                after = query.cursor(rows[-1])
+                yield rows
+        if expected is not None:
             raise key_not_unique(query)
-        if rows:
-            yield rows[:page_rows]
-        if len(rows) <= page_rows:
+        if first_of_next is None:
             return
-        if expected is None:
+        if is_first:
             refuse_forbidden_nulls(connection, query)
-        expected = query.cursor(rows[page_rows])
-        after = query.cursor(rows[page_rows - 1])
-
-
-def _by_cursor(
-    connection: Connection, query: CompiledQuery, size: PageSize, as_printed: bool
-) -> Iterator[Sequence[RawRow]]:
-    statement = driver_statement(query.statement, connection.engine.dialect)
-    what = f"The dataset {query.dataset}"
-    driver: Any = connection.connection.driver_connection
-    on_server = connection.engine.dialect.name == "postgresql"
-    with _closed_at_last(driver.cursor(_CURSOR_NAME) if on_server else driver.cursor()) as cursor:
-        if as_printed and on_server:
-            take_as_printed(cursor)
-        with running(connection, what):
-            cursor.execute(statement.sql, statement.values)
-        read = 0
-
-        def begin_again() -> None:
-            cursor.execute(statement.sql, statement.values)
-            for _ in range(read):
-                cursor.fetchone()
-
-        while True:
-            with running(connection, what):
-                rows = in_any_text(driver, partial(cursor.fetchmany, size.rows), begin_again)
-            if not rows:
-                return
-            read += len(rows)
-            size.read(rows)
-            yield rows
-
-
-@contextmanager
-def _closed_at_last(cursor: Any) -> Iterator[Any]:
-    """Close the cursor in the end; the server may be gone by then, and its cursor with it."""
-    try:
-        yield cursor
-    finally:
-        with suppress(psycopg2.Error):
-            cursor.close()
+        is_first = False
+        expected = first_of_next
 
 
 def refuse_forbidden_nulls(connection: Connection, query: CompiledQuery) -> None:

@@ -3,53 +3,84 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import islice
+from operator import itemgetter
+from sys import getsizeof
 from typing import Any, Final, TypeAlias
 
-from psycopg2 import extensions
+import psycopg2
 from sqlalchemy import Connection, Select
 
+from queries_orchestration.exports.page_size import PAGE_BYTES
 from queries_orchestration.exports.sources import running
 from queries_orchestration.exports.statements import DriverStatement, driver_statement
+from queries_orchestration.model.columns import ValueType
 from queries_orchestration.model.compile import CompiledQuery
-from queries_orchestration.model.database_text import PRINTED
 
 RawRow: TypeAlias = tuple[Any, ...]
 
-_TEXTS: Final = extensions.new_type(
-    PRINTED,
-    "QUERIES_TEXT",
-    extensions.UNICODE,
-)
-"""Leaves what PostgreSQL has printed as it is."""
 _NO_UTF8: Final = "Could not decode to UTF-8"
+_CURSOR_NAME: Final = "queries_result"
+_FETCHED_ROWS: Final = 50
+"""What PostgreSQL sends at once. Its driver holds all of it before we see a row."""
+_WIDE: Final[frozenset[ValueType]] = frozenset({"text", "json", "bytes"})
 
 
 def fetch_raw(
-    connection: Connection,
-    query: CompiledQuery,
-    statement: DriverStatement,
-    *,
-    as_printed: bool = False,
+    connection: Connection, query: CompiledQuery, statement: DriverStatement
 ) -> list[RawRow]:
-    """Run a statement of a query and return all its rows.
+    """Run a statement of a query and return all its rows, which are few.
 
     Raises:
         As ``exports.raw_pages.raw_pages``.
     """
     driver: Any = connection.connection.driver_connection
     with closing(driver.cursor()) as cursor, running(connection, f"The dataset {query.dataset}"):
-        if as_printed and connection.engine.dialect.name == "postgresql":
-            take_as_printed(cursor)
 
         def begin() -> None:
             cursor.execute(statement.sql, statement.values)
 
         begin()
-        rows: list[RawRow] = in_any_text(driver, cursor.fetchall, begin)
+        rows: list[RawRow] = _in_any_text(driver, cursor.fetchall, begin)
     return rows
+
+
+def fetch_pages(
+    connection: Connection, query: CompiledQuery, statement: DriverStatement, page_rows: int
+) -> Iterator[list[RawRow]]:
+    """Run a statement of a query and yield its rows in pages, none of them empty.
+
+    A page has at most ``page_rows`` rows, and ends with the row by which it takes some MiB.
+
+    Raises:
+        As ``exports.raw_pages.raw_pages``.
+    """
+    what = f"The dataset {query.dataset}"
+    driver: Any = connection.connection.driver_connection
+    on_server = connection.engine.dialect.name == "postgresql"
+    read = 0
+    with _closed_at_last(driver.cursor(_CURSOR_NAME) if on_server else driver.cursor()) as cursor:
+        if on_server:
+            cursor.itersize = _FETCHED_ROWS
+
+        def begin(read: int = 0) -> None:
+            cursor.execute(statement.sql, statement.values)
+            for _ in islice(cursor, read):
+                pass
+
+        with running(connection, what):
+            begin()
+        take = partial(_page, cursor, page_rows, _weigh(query))
+        while True:
+            with running(connection, what):
+                rows = _in_any_text(driver, take, partial(begin, read))
+            if not rows:
+                return
+            read += len(rows)
+            yield rows
 
 
 def types_of(connection: Connection, query: CompiledQuery, statement: Select[Any]) -> list[int]:
@@ -65,12 +96,45 @@ def types_of(connection: Connection, query: CompiledQuery, statement: Select[Any
         return [column.type_code for column in cursor.description]
 
 
-def take_as_printed(cursor: Any) -> None:
-    """Let a cursor of PostgreSQL leave what it has printed as it is."""
-    extensions.register_type(_TEXTS, cursor)
+def _page(
+    cursor: Iterator[RawRow], page_rows: int, weigh: Callable[[RawRow], int] | None
+) -> list[RawRow]:
+    rows = islice(cursor, page_rows)
+    if weigh is None:
+        return [*rows]
+    page: list[RawRow] = []
+    left = PAGE_BYTES
+    for row in rows:
+        page.append(row)
+        left -= weigh(row)
+        if left <= 0:
+            break
+    return page
 
 
-def in_any_text(
+def _weigh(query: CompiledQuery) -> Callable[[RawRow], int] | None:
+    """Return what tells the memory that a row takes, as far as it may be much."""
+    wide = [n for n, column in enumerate(query.columns) if column.type in _WIDE]
+    if not wide:
+        return None
+    if len(wide) == 1:
+        one = itemgetter(*wide)
+        return lambda row: getsizeof(one(row))
+    some = itemgetter(*wide)
+    return lambda row: sum(map(getsizeof, some(row)))
+
+
+@contextmanager
+def _closed_at_last(cursor: Any) -> Iterator[Any]:
+    """Close the cursor in the end; its connection may be gone by then, and the cursor with it."""
+    try:
+        yield cursor
+    finally:
+        with suppress(psycopg2.Error, sqlite3.Error):
+            cursor.close()
+
+
+def _in_any_text(
     driver: Any, fetch: Callable[[], list[RawRow]], begin_again: Callable[[], None]
 ) -> list[RawRow]:
     """Fetch rows, also where SQLite keeps bytes that are no UTF-8 as text.

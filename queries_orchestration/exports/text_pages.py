@@ -1,4 +1,4 @@
-"""The texts of a result, page by page: what the files of queries are made of."""
+"""The texts of a result, page by page, where the database cannot make all of them itself."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ def text_pages(
     Arguments and errors are those of :func:`queries_orchestration.exports.raw_pages.raw_pages`.
     """
     width = len(texts.converters)
-    as_printed = texts.are_all_rendered
-    query = texts.selected(is_cast=not as_printed)
-    for page in raw_pages(connection, query, page_rows, by_key=by_key, as_printed=as_printed):
+    query = texts.selected(is_cast=True)
+    for page in raw_pages(connection, query, page_rows, by_key=by_key):
         columns: list[Any] = [*zip(*page, strict=True)][:width]
         yield [
             column if converter is None else converter(column)

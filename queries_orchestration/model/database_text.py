@@ -34,9 +34,6 @@ A column may be of another type than the catalog says, such as text where it say
 types print as text.
 """
 
-PRINTED: Final = tuple(sorted({25, *(oid for oids in _RENDERED.values() for oid in oids)}))
-"""The types of what :func:`rendered` selects."""
-
 RUN_BY_SPREADSHEETS: Final = "=+-@\t\r"
 """Text that starts with one of these is guarded."""
 

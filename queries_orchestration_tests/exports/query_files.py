@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from queries_orchestration.exports.column_texts import column_texts
+from queries_orchestration.exports.copy_formats import csv_options
 from queries_orchestration.exports.copy_pages import copy_pages
 from queries_orchestration.exports.file_writer import FileFormat, FileOptions
 from queries_orchestration.exports.generate import Written
@@ -107,7 +108,7 @@ def read_every_way(url: str, query: CompiledQuery, page_rows: int) -> TextRows:
                 connection,
                 texts,
                 take,
-                delimiter=",",
+                options=csv_options(","),
                 is_guarded=False,
                 page_rows=page_rows,
                 by_key=by_key,

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.exports.column_texts import column_texts
+from queries_orchestration.exports.copy_formats import csv_options
 from queries_orchestration.exports.copy_pages import TakeLines, copy_pages
 from queries_orchestration.exports.file_writer import FileFormat
 from queries_orchestration.exports.page_size import PAGE_BYTES
@@ -71,7 +72,7 @@ def copied(
         connection,
         texts,
         take,
-        delimiter=",",
+        options=csv_options(","),
         is_guarded=True,
         page_rows=page_rows,
         by_key=by_key,
@@ -158,7 +159,7 @@ def test_the_end_of_patience_ends_a_file_before_its_next_page(
             progress=done.append,
             sink=sink,
         )
-    at_once = (relation, file_format) == ("unsorted", "csv")
+    at_once = relation == "unsorted"
     ends = range(1000, ROWS, 1000) if at_once else (10, *range(110, ROWS, 1000))
     assert done == [*ends[:pages]]
     assert b"PK\x05\x06" not in sink.content

@@ -121,7 +121,8 @@ def test_every_row_arrives_in_both_formats_through_parts(
     assert made.written.columns == (Column("id", "integer"), Column("note", "text"))
     assert made.written.snapshot_at == READ_AT
     assert made.sha256 == hashlib.sha256(data).hexdigest()
-    assert [rows for rows, _ in progress] == [10, *range(110, ROWS, 1_000), ROWS]
+    by_copy = [10, *range(110, ROWS, 1_000), ROWS]  # the first pages are small
+    assert [rows for rows, _ in progress] in (by_copy, [*range(1_000, ROWS + 1, 1_000)])
 
 
 @pytest.mark.parametrize("file_format", ["csv", "xlsx"])

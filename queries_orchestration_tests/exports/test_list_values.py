@@ -12,6 +12,7 @@ import yaml
 from python_calamine import CalamineWorkbook
 
 from queries_orchestration.exports.column_texts import column_texts
+from queries_orchestration.exports.copy_formats import csv_options
 from queries_orchestration.exports.copy_pages import copy_pages
 from queries_orchestration.exports.sources import engine_of, read_snapshot
 from queries_orchestration.exports.text_form import TextForm
@@ -191,7 +192,7 @@ def test_postgresql_copies_the_rows_of_ten_thousand_elements(postgres_url: str) 
                 connection,
                 column_texts(connection, query, TextForm(ZoneInfo("UTC"))),
                 lambda lines, _rows, to=pieces: to.append(lines),  # type: ignore[misc]
-                delimiter=",",
+                options=csv_options(","),
                 is_guarded=True,
                 by_key=by_key,
             )

@@ -32,14 +32,7 @@ def test_a_page_of_wide_rows_is_as_long_as_a_few_mib_hold(width: int, rows: int)
 def test_no_row_read_tells_nothing() -> None:
     size = PageSize(1000)
     size.weighed(0, 0)
-    size.read([])
     assert size.rows == FIRST_ROWS
-
-
-def test_the_values_are_weighed_by_what_they_take_in_memory() -> None:
-    size = PageSize(1000)
-    size.read([(n, None, "x" * 100_000) for n in range(1001)])
-    assert size.rows == 20
 
 
 @given(

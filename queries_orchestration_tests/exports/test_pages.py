@@ -276,8 +276,7 @@ def test_a_result_of_any_size_is_read_whole(source_url: str) -> None:
         with snapshot_engine(source_url) as engine, read_snapshot(engine, 30) as connection:
             pages = list(read_pages(connection, query))
         assert [row for page in pages for row in page] == rows_of_ids(range(count))
-        full = [len(page) for page in pages[:-1]]
-        assert full == [10, 100, 1000, 1000][: len(full)]
+        assert all(len(page) == 1000 for page in pages[:-1])
 
 
 def test_a_key_that_is_no_key_is_an_error_and_not_a_lost_row(source_url: str) -> None:

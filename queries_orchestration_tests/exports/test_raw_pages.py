@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from queries_orchestration.exports.file_writer import FileFormat
+from queries_orchestration.exports.page_size import PAGE_BYTES
 from queries_orchestration.exports.raw_pages import raw_pages
 from queries_orchestration.exports.sources import read_snapshot
 from queries_orchestration.model.compile import CompiledQuery
@@ -122,7 +123,25 @@ def test_wide_rows_make_small_pages(source_url: str, by_key: bool) -> None:
     with snapshot_engine(source_url) as engine, read_snapshot(engine, 30) as connection:
         pages = list(raw_pages(connection, query, by_key=by_key))
     assert [row[:2] for page in pages for row in page] == wide
-    assert [len(page) for page in pages] == [10, 20, 20, 20, 20, 10]
+    assert [len(page) for page in pages] == [21, 21, 21, 21, 16]
+
+
+@pytest.mark.parametrize("page_rows", [13, 1000])
+@pytest.mark.parametrize("by_key", [True, False])
+def test_rows_that_turn_wide_are_given_on_as_they_come(
+    source_url: str, by_key: bool, page_rows: int
+) -> None:
+    rows = [(n, "x" * (3 * PAGE_BYTES if n >= 100 else 1)) for n in range(110)]
+    fill(
+        source_url,
+        "CREATE TABLE t (id integer PRIMARY KEY, v text)",
+        ("INSERT INTO t VALUES (?, ?)", rows),
+    )
+    query = compiled(a_dataset({"id": "integer", "v": "text"}), "id", "v")
+    with snapshot_engine(source_url) as engine, read_snapshot(engine, 30) as connection:
+        pages = list(raw_pages(connection, query, page_rows, by_key=by_key))
+    assert [row[:2] for page in pages for row in page] == rows
+    assert [len(page) for page in pages][-9:] == [1] * 9
 
 
 FAILING = {

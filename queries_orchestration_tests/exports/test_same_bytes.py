@@ -14,6 +14,11 @@ from hypothesis import given, settings, strategies as st
 from sqlalchemy import Connection
 
 from queries_orchestration.exports.column_texts import ColumnTexts, column_texts, to_texts
+from queries_orchestration.exports.copy_formats import (
+    COLUMNS_OPTIONS,
+    columns_of,
+    csv_options,
+)
 from queries_orchestration.exports.copy_pages import copy_pages
 from queries_orchestration.exports.csv_file import CsvFile
 from queries_orchestration.exports.file_writer import FileOptions
@@ -109,13 +114,15 @@ def test_a_file_has_the_same_bytes_whoever_makes_them(
             _copied(connection, texts, options, page_rows, by_key=way) for way in (True, False)
         ]
         printed = [
-            _written(connection, texts, options, page_rows, by_key=way) for way in (True, False)
+            way(connection, texts, options, page_rows, by_key=by_key)
+            for way in (_written, _columns)
+            for by_key in (True, False)
         ]
         ours = _written(connection, _converted_here(texts, zone), options, page_rows, by_key=True)
 
     assert copied[0] == ours
     assert copied[1] == ours
-    assert printed == [ours, ours]
+    assert printed == [ours] * 4
 
 
 @pytest.mark.parametrize(
@@ -171,10 +178,11 @@ def test_values_beyond_python_and_types_that_the_catalog_calls_text_are_as_print
         texts = column_texts(connection, query, TextForm(options.zone))
         copied = _copied(connection, texts, options, 5, by_key=True)
         printed = _written(connection, texts, options, 5, by_key=True)
+        columns = _columns(connection, texts, options, 5, by_key=True)
 
     assert texts.are_all_rendered
     assert copied.decode() == f"a\n{expected}\n"
-    assert printed == copied
+    assert printed == columns == copied
 
 
 def _filled(
@@ -228,7 +236,7 @@ def _copied(
         connection,
         texts,
         writer.write_lines,
-        delimiter=options.csv_delimiter,
+        options=csv_options(options.csv_delimiter),
         is_guarded=options.csv_guard,
         page_rows=page_rows,
         by_key=by_key,
@@ -248,4 +256,27 @@ def _written(
     writer = CsvFile(sink, texts.query.columns, options)
     for page in text_pages(connection, texts, page_rows, by_key=by_key):
         writer.write_page(page)
+    return sink.content
+
+
+def _columns(
+    connection: Connection,
+    texts: ColumnTexts,
+    options: FileOptions,
+    page_rows: int,
+    *,
+    by_key: bool,
+) -> bytes:
+    sink = Sink()
+    writer = CsvFile(sink, texts.query.columns, options)
+    width = len(texts.query.columns)
+    copy_pages(
+        connection,
+        texts,
+        lambda lines, _rows: writer.write_page(columns_of(lines, width)),
+        options=COLUMNS_OPTIONS,
+        is_guarded=False,
+        page_rows=page_rows,
+        by_key=by_key,
+    )
     return sink.content
