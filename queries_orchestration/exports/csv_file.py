@@ -31,7 +31,7 @@ class CsvFile(FileWriter):
         self._delimiter = options.csv_delimiter
         # A line that is only `\.` would end the data for PostgreSQL's COPY.
         lone = r"|^\\\.$" if len(columns) == 1 else ""
-        self._needs_quotes = re.compile(f'[{re.escape(self._delimiter)}"\r\n]|^$' + lone)
+        self._needs_quotes = re.compile(f'[{re.escape(self._delimiter)}"\r\n]' + lone)
         self._guard = _guard if options.csv_guard else str
         self._fields = [self._field_of(column) for column in columns]
         header = [self._quoted(self._guard(column.label)) for column in columns]
@@ -68,7 +68,7 @@ class CsvFile(FileWriter):
         return field
 
     def _quoted(self, text: str) -> str:
-        if self._needs_quotes.search(text):
+        if not text or self._needs_quotes.search(text):
             return '"' + text.replace('"', '""') + '"'
         return text
 
