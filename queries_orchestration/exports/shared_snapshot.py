@@ -6,11 +6,9 @@ or a network on its behalf for longer than some seconds.
 
 from __future__ import annotations
 
-import os
 import re
-import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Timer
 from typing import Any, Final
@@ -96,12 +94,12 @@ def joined(
         SourceBroken, ReceiveTimeout: as ``exports.sources.read_snapshot``.
     """
     watch = watch_of(connection)
-    hanging_up: list[Timer] = []
+    cutting: list[Timer] = []
 
-    def hang_up_if_it_hangs(second: Connection) -> None:
-        driver = second.connection.driver_connection
-        hanging_up.append(Timer(JOIN_SECONDS, _hang_up, [driver]))
-        hanging_up[0].start()
+    def cut_if_it_hangs(second: Connection) -> None:
+        line = watch_of(second).line
+        if line is not None:
+            cutting.append(line.cut_after(JOIN_SECONDS))
 
     try:
         with read_snapshot(
@@ -110,7 +108,7 @@ def joined(
             statement_seconds=watch.statement_seconds,
             monotonic=watch.monotonic,
             snapshot_id=shared.id,
-            opened=hang_up_if_it_hangs,
+            opened=cut_if_it_hangs,
         ) as second:
             with running(second, _WHAT):
                 if _moment(second) != shared.moment:
@@ -122,21 +120,18 @@ def joined(
                 )
             no_rows = driver_statement(query.first_page(0), second.engine.dialect)
             fetch_raw(second, query, no_rows)
-            hanging_up[0].cancel()
+            for timer in cutting:
+                timer.cancel()
             watch.beside.append(second)
             try:
+                if watch.is_interrupted:  # by somebody who did not see it there
+                    raise SourceUnavailable("The reading is over.", code="source_interrupted")
                 yield second
             finally:
                 watch.beside.remove(second)
     finally:
-        for timer in hanging_up:
+        for timer in cutting:
             timer.cancel()
-
-
-def _hang_up(driver: Any) -> None:
-    """End a connection from another thread, whatever it waits for: no answer will ever come."""
-    with suppress(OSError), socket.socket(fileno=os.dup(driver.fileno())) as line:
-        line.shutdown(socket.SHUT_RDWR)
 
 
 def _is_plain(connection: Connection, query: CompiledQuery) -> bool:

@@ -22,6 +22,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.exports.source_errors import in_our_words
+from queries_orchestration.exports.source_line import Line
 from queries_orchestration.exports.source_watch import Watch
 from queries_orchestration.model.dialects import (
     SQLITE_AVERAGE,
@@ -45,6 +46,8 @@ APPLICATION_NAME: Final = "queries"
 CONNECT_SECONDS: Final = 10
 JOIN_SECONDS: Final = 2
 """How long a second connection may take, each, to connect, to begin and to get its locks."""
+CLOSE_SECONDS: Final = 5
+"""How long a server may take to end a transaction: it may have fallen silent."""
 SQLITE_BUSY_SECONDS: Final = 30
 _SQLITE_STEPS_BETWEEN_CHECKS: Final = 20_000
 _SECONDS_BETWEEN_LOOKS: Final = 0.05
@@ -134,6 +137,8 @@ def read_snapshot(
         raise in_our_words(error, "The source", watch) from None
     try:
         connection.execution_options(**{_WATCH: watch})
+        if engine.dialect.name == "postgresql":
+            watch.line = Line(connection.connection.driver_connection)
         opened(connection)
         with running(connection, "The source"):
             if engine.dialect.name == "postgresql":
@@ -143,19 +148,24 @@ def read_snapshot(
                 _begin_sqlite(connection, watch)
         yield connection
     finally:
-        _close(connection)
+        _close(connection, watch.line)
 
 
-def _close(connection: Connection) -> None:
+def _close(connection: Connection, line: Line | None) -> None:
     """Close the connection, also one that has broken: nothing was changed that could be lost.
 
     Rows that it still owed are missed where they are fetched.
     """
+    cutting = line.cut_after(CLOSE_SECONDS) if line else None
     try:
         connection.rollback()
     except (DBAPIError, psycopg2.Error, sqlite3.Error):
         connection.invalidate()
-    connection.close()
+    finally:
+        connection.close()
+        if line and cutting:
+            cutting.cancel()
+            line.close()
 
 
 @contextmanager
@@ -178,13 +188,13 @@ def counting_waits(
         _set(connection, "statement_timeout", _milliseconds(watch.left()))
     ended = threading.Event()
 
-    def cancel_when_too_long() -> None:
+    def end_when_too_long() -> None:
         while not ended.wait(max(_SECONDS_BETWEEN_LOOKS, watch.left_of_statement() or 0)):
             if watch.is_too_long():
-                _cancel(connection)
+                _end(connection)
                 return
 
-    looking = threading.Thread(target=cancel_when_too_long, name="statement-watch", daemon=True)
+    looking = threading.Thread(target=end_when_too_long, name="statement-watch", daemon=True)
     looking.start()
     try:
         yield watch.paused
@@ -243,27 +253,30 @@ def fetch(connection: Connection, statement: Select[Any], *, dataset: str) -> Se
 
 
 def interrupt(connection: Connection) -> bool:
-    """Cancel what runs on the connection and on those beside it, from any thread, at any time.
+    """End what runs on the connection and on those beside it, from any thread, at any time.
+
+    Nothing more can be read on them. Nobody is waited for: the server may have fallen silent.
 
     Returns:
-        Whether the driver was told; ``False`` when the connection is closed, or its server
-        cannot be reached, and then the statement ends by its own time limit.
+        Whether there was something to end; ``False`` when the connection is closed.
     """
+    ended = _end(connection)
     for beside in tuple(watch_of(connection).beside):
-        _cancel(beside)
-    return _cancel(connection)
+        _end(beside)
+    return ended
 
 
-def _cancel(connection: Connection) -> bool:
+def _end(connection: Connection) -> bool:
+    """End what runs on the connection, and on no other."""
+    watch = watch_of(connection)
+    watch.is_interrupted = True
+    if watch.line is not None:
+        return watch.line.cut()
     try:
-        if connection.closed or connection.invalidated:
-            return False
-        driver = connection.connection.driver_connection
+        driver = None if connection.closed else connection.connection.driver_connection
         if isinstance(driver, sqlite3.Connection):
             driver.interrupt()
-        elif driver is not None:
-            driver.cancel()
-    except (SQLAlchemyError, psycopg2.Error, sqlite3.Error):
+    except (SQLAlchemyError, sqlite3.Error):
         return False
     return driver is not None
 
@@ -294,8 +307,8 @@ def _begin_postgresql(
         "bytea_output": "hex",
     }
     if driver.server_version >= _LOOKS_FOR_CLIENTS:
-        # A statement whose worker was killed ends, instead of running until its time-out.
-        settings["client_connection_check_interval"] = "5s"
+        # A statement ends whose worker has cut the line or was killed, not only by its time-out.
+        settings["client_connection_check_interval"] = "1s"
     if driver.server_version >= _KNOWS_TRANSACTION_TIMEOUT:
         settings["transaction_timeout"] = "0"
     for name, setting in settings.items():
