@@ -24,12 +24,18 @@ from queries_orchestration.model.errors import (
     SourceUnavailable,
 )
 
+_TYPE: Final = (
+    "a field's type does not allow what is asked of it: make the key of, and sort, filter and group"
+    " by, fields of types that their database can compare"
+)
 _WORDS: Final = {
     "42P01": "its relation does not exist",
     "3F000": "its schema does not exist",
     "42703": "a column of it does not exist",
-    "42704": "a field's type does not allow what is asked of it",
-    "42883": "a field's type does not allow what is asked of it",
+    "0A000": _TYPE,
+    "42704": _TYPE,
+    "42804": _TYPE,
+    "42883": _TYPE,
     "22021": "it holds text that is not in its database's encoding",
     "22P05": "it holds text that has no place in Unicode",
 }
