@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Timer
 from typing import Any, Final
 
 from sqlalchemy import Connection, text
@@ -94,44 +93,36 @@ def joined(
         SourceBroken, ReceiveTimeout: as ``exports.sources.read_snapshot``.
     """
     watch = watch_of(connection)
-    cutting: list[Timer] = []
-
-    def cut_if_it_hangs(second: Connection) -> None:
+    with read_snapshot(
+        engine_of(connection.engine.url, connect_seconds=JOIN_SECONDS),
+        watch.left(),
+        statement_seconds=watch.statement_seconds,
+        monotonic=watch.monotonic,
+        snapshot_id=shared.id,
+        opening_seconds=JOIN_SECONDS,
+    ) as second:
         line = watch_of(second).line
         if line is not None:
-            cutting.append(line.cut_after(JOIN_SECONDS))
-
-    try:
-        with read_snapshot(
-            engine_of(connection.engine.url, connect_seconds=JOIN_SECONDS),
-            watch.left(),
-            statement_seconds=watch.statement_seconds,
-            monotonic=watch.monotonic,
-            snapshot_id=shared.id,
-            opened=cut_if_it_hangs,
-        ) as second:
-            with running(second, _WHAT):
-                if _moment(second) != shared.moment:
-                    raise SourceUnavailable(
-                        "A second connection does not lead to the same server and snapshot."
-                    )
-                second.execute(
-                    text("SELECT set_config('TimeZone', :zone, true)"), {"zone": shared.time_zone}
+            line.cut_after(JOIN_SECONDS)
+        with running(second, _WHAT):
+            if _moment(second) != shared.moment:
+                raise SourceUnavailable(
+                    "A second connection does not lead to the same server and snapshot."
                 )
-            no_rows = driver_statement(query.first_page(0), second.engine.dialect)
-            fetch_raw(second, query, no_rows)
-            for timer in cutting:
-                timer.cancel()
-            watch.beside.append(second)
-            try:
-                if watch.is_interrupted:  # by somebody who did not see it there
-                    raise SourceUnavailable("The reading is over.", code="source_interrupted")
-                yield second
-            finally:
-                watch.beside.remove(second)
-    finally:
-        for timer in cutting:
-            timer.cancel()
+            second.execute(
+                text("SELECT set_config('TimeZone', :zone, true)"), {"zone": shared.time_zone}
+            )
+        no_rows = driver_statement(query.first_page(0), second.engine.dialect)
+        fetch_raw(second, query, no_rows)
+        if line is not None:
+            line.keep()
+        watch.beside.append(second)
+        try:
+            if watch.is_interrupted:  # by somebody who did not see it there
+                raise SourceUnavailable("The reading is over.", code="source_interrupted")
+            yield second
+        finally:
+            watch.beside.remove(second)
 
 
 def _is_plain(connection: Connection, query: CompiledQuery) -> bool:

@@ -96,7 +96,7 @@ def in_our_words(error: Exception, what: str, watch: Watch) -> QueriesError:
     if isinstance(raised, sqlite3.Error):
         return _from_sqlite(raised, what, watch)
     state: str | None = getattr(raised, "pgcode", None)
-    if state == "57014" or (state is None and watch.is_interrupted):
+    if state == "57014" or (state is None and (watch.is_interrupted or watch.is_over())):
         return _interrupted(what, watch)
     if state is None or state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES:
         return _unavailable(what, state or type(raised).__name__)

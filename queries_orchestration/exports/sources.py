@@ -22,7 +22,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.exports.source_errors import in_our_words
-from queries_orchestration.exports.source_line import Line
+from queries_orchestration.exports.source_line import Line, holding
 from queries_orchestration.exports.source_watch import Watch
 from queries_orchestration.model.dialects import (
     SQLITE_AVERAGE,
@@ -111,7 +111,7 @@ def read_snapshot(
     statement_seconds: float | None = None,
     monotonic: Callable[[], float] = time.monotonic,
     snapshot_id: str | None = None,
-    opened: Callable[[Connection], object] = lambda _connection: None,
+    opening_seconds: float = math.inf,
 ) -> Iterator[Connection]:
     """Open a connection on which every statement sees the source as of one moment, read-only.
 
@@ -121,7 +121,7 @@ def read_snapshot(
         statement_seconds: how long one statement may run by a limit of the workspace.
         monotonic: the clock of the time limits, in seconds.
         snapshot_id: of a snapshot that another connection to PostgreSQL has exported; None: now.
-        opened: is told the connection before anything is asked on it.
+        opening_seconds: how long PostgreSQL may take to begin, once it is connected.
 
     Raises:
         ReceiveTimeout: no time is left.
@@ -131,21 +131,28 @@ def read_snapshot(
     if timeout_seconds <= 0:
         raise ReceiveTimeout("No time is left to read the source.")
     watch = Watch(timeout_seconds, statement_seconds, monotonic)
+
+    def hold(line: Line) -> None:
+        watch.line = line
+        line.cut_after(min(timeout_seconds, opening_seconds))
+
     try:
-        connection = engine.connect()
+        with holding(engine, hold):
+            connection = engine.connect()
     except DBAPIError as error:
+        if watch.line:
+            watch.line.close()
         raise in_our_words(error, "The source", watch) from None
     try:
         connection.execution_options(**{_WATCH: watch})
-        if engine.dialect.name == "postgresql":
-            watch.line = Line(connection.connection.driver_connection)
-        opened(connection)
         with running(connection, "The source"):
             if engine.dialect.name == "postgresql":
                 seconds = min(timeout_seconds, statement_seconds or math.inf)
                 _begin_postgresql(connection, seconds, snapshot_id)
             else:
                 _begin_sqlite(connection, watch)
+        if watch.line:
+            watch.line.keep()
         yield connection
     finally:
         _close(connection, watch.line)
@@ -156,15 +163,15 @@ def _close(connection: Connection, line: Line | None) -> None:
 
     Rows that it still owed are missed where they are fetched.
     """
-    cutting = line.cut_after(CLOSE_SECONDS) if line else None
+    if line:
+        line.cut_after(CLOSE_SECONDS)
     try:
         connection.rollback()
     except (DBAPIError, psycopg2.Error, sqlite3.Error):
         connection.invalidate()
     finally:
         connection.close()
-        if line and cutting:
-            cutting.cancel()
+        if line:
             line.close()
 
 

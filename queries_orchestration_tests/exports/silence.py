@@ -6,6 +6,7 @@ It is a process of its own: what stops all threads of a test does not stop it.
 from __future__ import annotations
 
 import asyncio
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import make_url
 
-SILENT_SECONDS = 20
+SILENT_SECONDS = 30
 """Then it hangs up, or a test that waits for it would never end."""
 
 
@@ -34,8 +35,9 @@ class SilentLine:
         assert self.process.stdout.readline() == "silent\n"
 
     def is_silent(self) -> bool:
-        """Tell whether whoever waits for it is still waiting."""
-        return self.process.poll() is None
+        """Tell whether it has not hung up, so that whoever waits for it would still wait."""
+        assert self.process.stdout is not None
+        return not select.select([self.process.stdout], [], [], 0)[0]
 
 
 @contextmanager
@@ -85,6 +87,9 @@ async def _lead_to(port: int) -> None:
     sys.stdout.write("silent\n")
     sys.stdout.flush()
     await asyncio.sleep(SILENT_SECONDS)
+    sys.stdout.write("hangs up\n")
+    sys.stdout.flush()
+    await asyncio.sleep(1)
 
 
 if __name__ == "__main__":

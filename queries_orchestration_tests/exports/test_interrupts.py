@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from queries_orchestration.exports import shared_snapshot, sources
 from queries_orchestration.exports.file_writer import FileFormat
@@ -26,7 +26,7 @@ from queries_orchestration.exports.sources import (
     running,
 )
 from queries_orchestration.model.compile import CompiledQuery
-from queries_orchestration.model.errors import LimitExceeded, SourceUnavailable
+from queries_orchestration.model.errors import LimitExceeded, ReceiveTimeout, SourceUnavailable
 from queries_orchestration_tests.exports.query_files import Patient, file_of
 from queries_orchestration_tests.exports.silence import SilentLine, silent_line
 from queries_orchestration_tests.exports.test_copy_pages import is_left_alone, reading
@@ -42,7 +42,7 @@ ROWS = 60_000
 FORMATS = pytest.mark.parametrize("file_format", ["csv", "xlsx"])
 LONG_STATEMENT = """
 import os, sys
-from sqlalchemy import text
+from sqlalchemy import event, text
 from queries_orchestration.exports.sources import engine_of, read_snapshot
 with read_snapshot(engine_of(os.environ["SOURCE"]), 600) as connection:
     connection.execute(text("SELECT pg_sleep(600)"))
@@ -116,7 +116,8 @@ def test_both_connections_that_wait_for_it_are_interrupted(url: str, line: Silen
     patience = Patient()
 
     def interrupt_when_both_read(_rows: int) -> None:
-        if len(reading(url, "pid")) == 2 and line.is_silent() and not interrupted:
+        time.sleep(0.005)
+        if not interrupted and reading(url, "query ~ '^COPY|OFFSET'") == [True, True]:
             line.fall_silent()
             interrupted.append(in_another_thread(patience.interrupts[0]))
 
@@ -138,6 +139,23 @@ def test_a_statement_ends_by_the_limit_of_the_workspace(url: str, line: SilentLi
     assert line.is_silent()
     thread.join()
     assert caught.value.code == "statement_timeout"
+
+
+@pytest.mark.parametrize(
+    ("timeout_seconds", "opening_seconds", "error"),
+    [(60, 0.5, SourceUnavailable), (1, 60, ReceiveTimeout)],
+)
+def test_a_connection_does_not_wait_for_its_first_answer(
+    line: SilentLine, timeout_seconds: float, opening_seconds: float, error: type[Exception]
+) -> None:
+    with snapshot_engine(line.url) as engine:
+        event.listen(engine, "connect", lambda *_: line.fall_silent(), insert=True)
+        with (
+            pytest.raises(error),
+            read_snapshot(engine, timeout_seconds, opening_seconds=opening_seconds),
+        ):
+            pass
+    assert line.is_silent()
 
 
 def test_the_connection_is_closed(line: SilentLine, monkeypatch: pytest.MonkeyPatch) -> None:
