@@ -35,11 +35,17 @@ class _End:
 
 
 class Ahead(Generic[Item]):
-    """What threads read: parts, in the order in which they were begun, each of items in order."""
+    """What threads read: parts, in the order in which they were begun, each of items in order.
+
+    Attributes:
+        stopped: nobody takes items any more.
+        is_all_read: all items were taken, and no more come.
+    """
 
     def __init__(self) -> None:
         self.parts: Queue[Queue[Item | _End] | _End] = Queue(MOST_AHEAD)
         self.stopped = Event()
+        self.is_all_read = False
 
     def begin_part(self) -> AbstractContextManager[Give[Item]]:
         """Begin a part: its items follow those of all parts begun before.
@@ -98,7 +104,8 @@ def read_ahead(
             yield _taken(ahead, len(reads))
         finally:
             ahead.stopped.set()
-            if not all(reading.done() for reading in readings):
+            # A thread that has said that nothing more comes may not be done, but reads no more.
+            if not (ahead.is_all_read or all(reading.done() for reading in readings)):
                 interrupt()
 
 
@@ -113,3 +120,4 @@ def _taken(ahead: Ahead[Item], readers: int) -> Iterator[Item]:
         while not isinstance(item := part.get(), _End):
             yield item
         item.check()
+    ahead.is_all_read = True

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection, Text, cast, text
 from sqlalchemy.exc import DBAPIError
 
+from queries_orchestration.exports.attempt import attempt
 from queries_orchestration.exports.quick_texts import Texts, quickly
 from queries_orchestration.exports.raw_rows import types_of
 from queries_orchestration.exports.sources import running
@@ -149,7 +150,7 @@ def _shows(connection: Connection, query: CompiledQuery, zone_name: str) -> bool
     """Let the database show instants in a zone; False if it does not know it."""
     with running(connection, f"The dataset {query.dataset}"):
         try:
-            with connection.begin_nested():
+            with attempt(connection):
                 connection.execute(
                     text("SELECT set_config('TimeZone', :zone, true)"), {"zone": zone_name}
                 )

@@ -2,7 +2,7 @@
 
 A page by key costs the same anywhere in a table where an index gives the order and finds the first
 row after a key. Where the database would sort, group or skip rows, it would do so again for each
-page; there one statement reads the result.
+page; there one statement reads the result, as where it cannot compare with the text of a key.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select
 
+from queries_orchestration.exports.attempt import attempt
 from queries_orchestration.exports.raw_rows import fetch_raw
 from queries_orchestration.exports.sources import running
 from queries_orchestration.exports.statements import driver_statement
 from queries_orchestration.model.compile import CompiledQuery
+from queries_orchestration.model.errors import SourceBroken
 
 PAGE_ROWS: Final = 1000
 
@@ -43,7 +45,12 @@ def is_paged_by_key(
     keys = query.first_page(1).with_only_columns(*query.cursor_selected)
     first_key = driver_statement(keys, connection.engine.dialect)
     for key in fetch_raw(connection, query, first_key):
-        following = _found_by(connection, query, query.page_after(key, page_rows + 1))
+        if None in key:
+            return False  # it does not show whether values of its type can be compared with
+        try:
+            following = _found_by(connection, query, query.page_after(key, page_rows + 1))
+        except SourceBroken:
+            return False  # they cannot: a composite cannot be read from text, for one
         # Nothing but the key can have changed by what an index finds the rows.
         return following not in (None, first)
     return False
@@ -78,5 +85,5 @@ def _asked(
     connection: Connection, query: CompiledQuery, statement: Select[Any], explain: str
 ) -> list[Row[Any]]:
     made = driver_statement(statement, connection.engine.dialect)
-    with running(connection, f"The dataset {query.dataset}"):
+    with running(connection, f"The dataset {query.dataset}"), attempt(connection):
         return list(connection.exec_driver_sql(explain + made.sql, made.values).all())

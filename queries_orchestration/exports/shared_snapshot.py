@@ -6,13 +6,10 @@ or a network on its behalf for longer than some seconds.
 
 from __future__ import annotations
 
-import os
 import re
-import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Timer
 from typing import Any, Final
 
 from sqlalchemy import Connection, text
@@ -96,47 +93,36 @@ def joined(
         SourceBroken, ReceiveTimeout: as ``exports.sources.read_snapshot``.
     """
     watch = watch_of(connection)
-    hanging_up: list[Timer] = []
-
-    def hang_up_if_it_hangs(second: Connection) -> None:
-        driver = second.connection.driver_connection
-        hanging_up.append(Timer(JOIN_SECONDS, _hang_up, [driver]))
-        hanging_up[0].start()
-
-    try:
-        with read_snapshot(
-            engine_of(connection.engine.url, connect_seconds=JOIN_SECONDS),
-            watch.left(),
-            statement_seconds=watch.statement_seconds,
-            monotonic=watch.monotonic,
-            snapshot_id=shared.id,
-            opened=hang_up_if_it_hangs,
-        ) as second:
-            with running(second, _WHAT):
-                if _moment(second) != shared.moment:
-                    raise SourceUnavailable(
-                        "A second connection does not lead to the same server and snapshot."
-                    )
-                second.execute(
-                    text("SELECT set_config('TimeZone', :zone, true)"), {"zone": shared.time_zone}
+    with read_snapshot(
+        engine_of(connection.engine.url, connect_seconds=JOIN_SECONDS),
+        watch.left(),
+        statement_seconds=watch.statement_seconds,
+        monotonic=watch.monotonic,
+        snapshot_id=shared.id,
+        opening_seconds=JOIN_SECONDS,
+    ) as second:
+        line = watch_of(second).line
+        if line is not None:
+            line.cut_after(JOIN_SECONDS)
+        with running(second, _WHAT):
+            if _moment(second) != shared.moment:
+                raise SourceUnavailable(
+                    "A second connection does not lead to the same server and snapshot."
                 )
-            no_rows = driver_statement(query.first_page(0), second.engine.dialect)
-            fetch_raw(second, query, no_rows)
-            hanging_up[0].cancel()
-            watch.beside.append(second)
-            try:
-                yield second
-            finally:
-                watch.beside.remove(second)
-    finally:
-        for timer in hanging_up:
-            timer.cancel()
-
-
-def _hang_up(driver: Any) -> None:
-    """End a connection from another thread, whatever it waits for: no answer will ever come."""
-    with suppress(OSError), socket.socket(fileno=os.dup(driver.fileno())) as line:
-        line.shutdown(socket.SHUT_RDWR)
+            second.execute(
+                text("SELECT set_config('TimeZone', :zone, true)"), {"zone": shared.time_zone}
+            )
+        no_rows = driver_statement(query.first_page(0), second.engine.dialect)
+        fetch_raw(second, query, no_rows)
+        if line is not None:
+            line.keep()
+        watch.beside.append(second)
+        try:
+            if watch.is_interrupted:  # by somebody who did not see it there
+                raise SourceUnavailable("The reading is over.", code="source_interrupted")
+            yield second
+        finally:
+            watch.beside.remove(second)
 
 
 def _is_plain(connection: Connection, query: CompiledQuery) -> bool:

@@ -24,14 +24,19 @@ from queries_orchestration.model.errors import (
     SourceUnavailable,
 )
 
+_TYPE: Final = (
+    "a field's type does not allow what is asked of it: make the key of, and sort, filter and group"
+    " by, fields of types that their database can compare"
+)
 _WORDS: Final = {
     "42P01": "its relation does not exist",
     "3F000": "its schema does not exist",
     "42703": "a column of it does not exist",
-    "42704": "a field's type does not allow what is asked of it",
-    "42804": "a field's type does not allow what is asked of it",
-    "42846": "a field's type does not allow what is asked of it",
-    "42883": "a field's type does not allow what is asked of it",
+    "0A000": _TYPE,
+    "42704": _TYPE,
+    "42804": _TYPE,
+    "42846": _TYPE,
+    "42883": _TYPE,
     "22021": "it holds text that is not in its database's encoding",
     "22P05": "it holds text that has no place in Unicode",
 }
@@ -96,7 +101,7 @@ def in_our_words(error: Exception, what: str, watch: Watch) -> QueriesError:
     if isinstance(raised, sqlite3.Error):
         return _from_sqlite(raised, what, watch)
     state: str | None = getattr(raised, "pgcode", None)
-    if state == "57014":
+    if state == "57014" or (state is None and (watch.is_interrupted or watch.is_over())):
         return _interrupted(what, watch)
     if state is None or state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES:
         return _unavailable(what, state or type(raised).__name__)

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection
 
+from queries_orchestration.exports.source_line import Line
+
 
 class Watch:
     """Watches the time of the reading, and of the statement that runs.
@@ -14,6 +16,8 @@ class Watch:
     Attributes:
         statement_seconds: how long a statement may run; None: as long as the reading may take.
         beside: connections that read of the same snapshot.
+        line: to the server, where there is one.
+        is_interrupted: whether somebody has ended the reading.
     """
 
     def __init__(
@@ -24,6 +28,8 @@ class Watch:
     ) -> None:
         self.statement_seconds = statement_seconds
         self.beside: list[Connection] = []
+        self.line: Line | None = None
+        self.is_interrupted = False
         self.monotonic = monotonic
         self._deadline = monotonic() + timeout_seconds
         self._began: float | None = None

@@ -23,6 +23,7 @@ from sqlalchemy.pool import NullPool
 
 from queries_orchestration.exports.connect_errors import connect_error
 from queries_orchestration.exports.source_errors import in_our_words
+from queries_orchestration.exports.source_line import Line, holding
 from queries_orchestration.exports.source_watch import Watch
 from queries_orchestration.exports.sqlite_functions import register_functions
 from queries_orchestration.model.errors import (
@@ -35,6 +36,8 @@ APPLICATION_NAME: Final = "queries"
 CONNECT_SECONDS: Final = 10
 JOIN_SECONDS: Final = 2
 """How long a second connection may take, each, to connect, to begin and to get its locks."""
+CLOSE_SECONDS: Final = 5
+"""How long a server may take to end a transaction: it may have fallen silent."""
 SQLITE_BUSY_SECONDS: Final = 30
 _SQLITE_STEPS_BETWEEN_CHECKS: Final = 20_000
 _SECONDS_BETWEEN_LOOKS: Final = 0.05
@@ -102,7 +105,7 @@ def read_snapshot(
     monotonic: Callable[[], float] = time.monotonic,
     snapshot_id: str | None = None,
     what: str = "The source",
-    opened: Callable[[Connection], object] = lambda _connection: None,
+    opening_seconds: float = math.inf,
 ) -> Iterator[Connection]:
     """Open a connection on which every statement sees the source as of one moment, read-only.
 
@@ -113,7 +116,7 @@ def read_snapshot(
         monotonic: the clock of the time limits, in seconds.
         snapshot_id: of a snapshot that another connection to PostgreSQL has exported; None: now.
         what: how messages name the connection.
-        opened: is told the connection before anything is asked on it.
+        opening_seconds: how long PostgreSQL may take to begin, once it is connected.
 
     Raises:
         ReceiveTimeout: no time is left.
@@ -123,34 +126,48 @@ def read_snapshot(
     if timeout_seconds <= 0:
         raise ReceiveTimeout("No time is left to read the source.")
     watch = Watch(timeout_seconds, statement_seconds, monotonic)
+
+    def hold(line: Line) -> None:
+        watch.line = line
+        line.cut_after(min(timeout_seconds, opening_seconds))
+
     try:
-        connection = engine.connect()
+        with holding(engine, hold):
+            connection = engine.connect()
     except DBAPIError as error:
+        if watch.line:
+            watch.line.close()
         raise connect_error(error, what, engine.url) from None
     try:
         connection.execution_options(**{_WATCH: watch})
-        opened(connection)
         with running(connection, what):
             if engine.dialect.name == "postgresql":
                 seconds = min(timeout_seconds, statement_seconds or math.inf)
                 _begin_postgresql(connection, seconds, snapshot_id)
             else:
                 _begin_sqlite(connection, watch)
+        if watch.line:
+            watch.line.keep()
         yield connection
     finally:
-        _close(connection)
+        _close(connection, watch.line)
 
 
-def _close(connection: Connection) -> None:
+def _close(connection: Connection, line: Line | None) -> None:
     """Close the connection, also one that has broken: nothing was changed that could be lost.
 
     Rows that it still owed are missed where they are fetched.
     """
+    if line:
+        line.cut_after(CLOSE_SECONDS)
     try:
         connection.rollback()
     except (DBAPIError, psycopg2.Error, sqlite3.Error):
         connection.invalidate()
-    connection.close()
+    finally:
+        connection.close()
+        if line:
+            line.close()
 
 
 @contextmanager
@@ -173,13 +190,13 @@ def counting_waits(
         _set(connection, "statement_timeout", _milliseconds(watch.left()))
     ended = threading.Event()
 
-    def cancel_when_too_long() -> None:
+    def end_when_too_long() -> None:
         while not ended.wait(max(_SECONDS_BETWEEN_LOOKS, watch.left_of_statement() or 0)):
             if watch.is_too_long():
-                _cancel(connection)
+                _end(connection)
                 return
 
-    looking = threading.Thread(target=cancel_when_too_long, name="statement-watch", daemon=True)
+    looking = threading.Thread(target=end_when_too_long, name="statement-watch", daemon=True)
     looking.start()
     try:
         yield watch.paused
@@ -238,27 +255,30 @@ def fetch(connection: Connection, statement: Select[Any], *, dataset: str) -> Se
 
 
 def interrupt(connection: Connection) -> bool:
-    """Cancel what runs on the connection and on those beside it, from any thread, at any time.
+    """End what runs on the connection and on those beside it, from any thread, at any time.
+
+    Nothing more can be read on them. Nobody is waited for: the server may have fallen silent.
 
     Returns:
-        Whether the driver was told; ``False`` when the connection is closed, or its server
-        cannot be reached, and then the statement ends by its own time limit.
+        Whether there was something to end; ``False`` when the connection is closed.
     """
+    ended = _end(connection)
     for beside in tuple(watch_of(connection).beside):
-        _cancel(beside)
-    return _cancel(connection)
+        _end(beside)
+    return ended
 
 
-def _cancel(connection: Connection) -> bool:
+def _end(connection: Connection) -> bool:
+    """End what runs on the connection, and on no other."""
+    watch = watch_of(connection)
+    watch.is_interrupted = True
+    if watch.line is not None:
+        return watch.line.cut()
     try:
-        if connection.closed or connection.invalidated:
-            return False
-        driver = connection.connection.driver_connection
+        driver = None if connection.closed else connection.connection.driver_connection
         if isinstance(driver, sqlite3.Connection):
             driver.interrupt()
-        elif driver is not None:
-            driver.cancel()
-    except (SQLAlchemyError, psycopg2.Error, sqlite3.Error):
+    except (SQLAlchemyError, sqlite3.Error):
         return False
     return driver is not None
 
@@ -289,8 +309,8 @@ def _begin_postgresql(
         "bytea_output": "hex",
     }
     if driver.server_version >= _LOOKS_FOR_CLIENTS:
-        # A statement whose worker was killed ends, instead of running until its time-out.
-        settings["client_connection_check_interval"] = "5s"
+        # A statement ends whose worker has cut the line or was killed, not only by its time-out.
+        settings["client_connection_check_interval"] = "1s"
     if driver.server_version >= _KNOWS_TRANSACTION_TIMEOUT:
         settings["transaction_timeout"] = "0"
     for name, setting in settings.items():

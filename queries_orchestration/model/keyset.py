@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, UnaryExpression, and_, false, or_, tuple_
 
-from queries_orchestration.model.dialects import Expression, edge
+from queries_orchestration.model.dialects import Expression, comparable, edge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,6 +22,11 @@ class Key:
     expression: Expression
     nullable: bool
     descending: bool
+
+    @property
+    def compared(self) -> Expression:
+        """The expression as it is compared with the value of a cursor."""
+        return comparable(self.expression)
 
     def order(self) -> UnaryExpression[object]:
         """Return the part of ORDER BY. Without NULLs an index serves it in both directions."""
@@ -34,20 +39,20 @@ def after(keys: Sequence[Key], cursor: Sequence[object]) -> ColumnElement[bool]:
     key, cursor_value = keys[0], cursor[0]
     if len(keys) > 1 and None not in cursor and _are_one_way(keys):
         # The same, but an index finds the first of these rows however many tie in the first key.
-        rows, edges = tuple_(*(key.expression for key in keys)), tuple_(*map(edge, cursor))
+        rows, edges = tuple_(*(key.compared for key in keys)), tuple_(*map(edge, cursor))
         return rows < edges if key.descending else rows > edges
     rest = after(keys[1:], cursor[1:]) if len(keys) > 1 else None
     if cursor_value is None:
         return and_(key.expression.is_(None), rest) if rest is not None else false()
     last = edge(cursor_value)
-    beyond = key.expression < last if key.descending else key.expression > last
+    beyond = key.compared < last if key.descending else key.compared > last
     if rest is not None:
-        beyond = or_(beyond, and_(key.expression == last, rest))
+        beyond = or_(beyond, and_(key.compared == last, rest))
     if key.nullable:
         return or_(beyond, key.expression.is_(None))
     if rest is not None:
         # Says nothing new, but an index can find the first row by it.
-        reached = key.expression <= last if key.descending else key.expression >= last
+        reached = key.compared <= last if key.descending else key.compared >= last
         return and_(reached, beyond)
     return beyond
 

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable
 from itertools import count
 from threading import Event, Lock
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from queries_orchestration.exports import ahead as ahead_module
 from queries_orchestration.exports.ahead import MOST_AHEAD, Ahead, read_ahead
 
 
@@ -103,6 +105,22 @@ def test_whoever_takes_no_more_ends_the_readers_and_interrupts_what_they_wait_fo
 
     with read_ahead([waiting], interrupt=interrupted.set) as items:
         assert next(items) == 1
+
+
+def test_who_has_read_all_is_not_interrupted_although_the_thread_takes_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    leave = ahead_module._Open.__exit__
+
+    def leave_slowly(opened: Any, *raised: Any) -> None:
+        leave(opened, *raised)
+        time.sleep(0.2)
+
+    monkeypatch.setattr(ahead_module._Open, "__exit__", leave_slowly)
+    interrupted: list[bool] = []
+    with read_ahead(in_turn([[1]], 1), interrupt=lambda: interrupted.append(True)) as items:
+        assert list(items) == [1]
+    assert interrupted == []
 
 
 def test_no_more_is_read_ahead_than_may_be() -> None:

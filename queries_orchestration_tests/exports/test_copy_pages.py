@@ -317,7 +317,7 @@ def reading(url: str, what: str, order: str = "pid") -> list[object]:
 
 def is_left_alone(url: str) -> bool:
     """Wait until nobody reads the source."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + 20
     while reading(url, "pid"):
         if time.monotonic() > end:
             return False

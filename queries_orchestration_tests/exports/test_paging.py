@@ -182,6 +182,7 @@ def test_the_plans_are_asked_for_and_run_nothing(url: str) -> None:
         event.listen(engine, "before_cursor_execute", lambda *told: asked.append(told[2]))
         assert is_paged_by_key(connection, query)
     explain = "EXPLAIN QUERY PLAN SELECT" if is_sqlite(url) else "EXPLAIN (FORMAT JSON) SELECT"
+    asked = [statement for statement in asked if "SAVEPOINT" not in statement]
     assert len(asked) == 2
     assert all(statement.startswith(explain) for statement in asked)
     assert not any("sensitive" in statement for statement in asked)

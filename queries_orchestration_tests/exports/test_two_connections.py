@@ -100,6 +100,18 @@ def test_where_a_role_may_connect_once_one_connection_reads_all(url: str) -> Non
         assert lines_of(weak) == lines_of(url)
 
 
+@pytest.mark.parametrize("function", shared_snapshot._FUNCTIONS)
+def test_where_a_role_may_not_share_a_snapshot_one_connection_reads_all(
+    url: str, function: str
+) -> None:
+    fill(url, f"REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC")
+    readers: list[int] = []
+    with weak_role(url) as weak:
+        made = lines_of(weak, after_page=lambda _page: readers.append(len(reading(url, "pid"))))
+    assert made == lines_of(url)
+    assert set(readers) == {1}
+
+
 @pytest.mark.parametrize(
     "of_another",
     [
