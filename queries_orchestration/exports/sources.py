@@ -21,6 +21,7 @@ from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, make
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from queries_orchestration.exports.attempt import attempt
 from queries_orchestration.exports.connect_errors import connect_error
 from queries_orchestration.exports.source_errors import in_our_words
 from queries_orchestration.exports.source_line import Line, holding
@@ -137,6 +138,8 @@ def read_snapshot(
     except DBAPIError as error:
         if watch.line:
             watch.line.close()
+        if watch.is_over():
+            raise in_our_words(error, what, watch) from None
         raise connect_error(error, what, engine.url) from None
     try:
         connection.execution_options(**{_WATCH: watch})
@@ -308,13 +311,19 @@ def _begin_postgresql(
         "extra_float_digits": "1",
         "bytea_output": "hex",
     }
-    if driver.server_version >= _LOOKS_FOR_CLIENTS:
-        # A statement ends whose worker has cut the line or was killed, not only by its time-out.
-        settings["client_connection_check_interval"] = "1s"
     if driver.server_version >= _KNOWS_TRANSACTION_TIMEOUT:
         settings["transaction_timeout"] = "0"
     for name, setting in settings.items():
         _set(connection, name, setting)
+    if driver.server_version >= _LOOKS_FOR_CLIENTS:
+        # A statement ends whose worker has cut the line or was killed, not only by its time-out.
+        # Servers on Windows cannot.
+        try:
+            with attempt(connection):
+                _set(connection, "client_connection_check_interval", "1s")
+        except DBAPIError:
+            if connection.invalidated:
+                raise
     # Functions and operators mean PostgreSQL's own, also where the role's path has others before.
     connection.execute(text(_OWN_FUNCTIONS_FIRST))
 

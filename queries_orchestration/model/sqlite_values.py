@@ -15,6 +15,7 @@ from typing import Any, Final
 from sqlalchemy import (
     ColumnElement,
     Select,
+    UnaryExpression,
     and_,
     case,
     distinct,
@@ -23,6 +24,7 @@ from sqlalchemy import (
     or_,
     select,
 )
+from sqlalchemy.sql import operators
 
 from queries_orchestration.model.columns import ValueType
 from queries_orchestration.model.values import one_form
@@ -55,6 +57,9 @@ def compared(
     bound: Expression,
 ) -> Expression:
     """Compare a field with a bound value of its type."""
+    if type_ == "text" and compare not in (operators.eq, operators.ne):
+        # With a plus it has no affinity: one of numbers would order texts by what they count.
+        field = UnaryExpression(field, operator=operators.custom_op("+"))
     if type_ in _STORED_AS:
         return _holds(field, type_, lambda read: compare(read, bound))
     return compare(_call(SQLITE_COMPARE, field, _named(type_), bound), _ZERO)
