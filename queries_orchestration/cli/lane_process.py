@@ -144,8 +144,14 @@ def _log_of(settings: Settings, lane: str) -> Path:
 
 def _opened(log: Path) -> IO[bytes]:
     # Where the database and the files are elsewhere, nobody may have needed the home yet.
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return log.open("ab")
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return log.open("ab")
+    except OSError as error:
+        raise LaneFailed(
+            f"The log {log} cannot be written ({error.strerror}), so no process works the lane."
+            " Make way for it, then ask again."
+        ) from error
 
 
 def _check_ended_well(child: subprocess.Popen[str], lane: str, log: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -123,3 +124,5 @@ def check_work_options(*, work: bool, no_wait: bool, wait: float | None) -> None
     """Refuse options that contradict each other."""
     if no_wait and (work or wait is not None):
         raise click.UsageError("--no-wait goes with neither --work nor --wait.")
+    if wait is not None and math.isnan(wait):  # which is in every range
+        raise click.UsageError("--wait takes a number of seconds.")

@@ -101,6 +101,8 @@ def _of_sqlite(error: sqlite3.Error, url: URL) -> tuple[str, str]:
             f"{_CORRECT} A path that does not begin with a slash counts from where each of them"
             " was started."
         )
+    if os.path.isdir(path):
+        return "its file is a folder.", _CORRECT
     name: str = getattr(error, "sqlite_errorname", type(error).__name__)
     return f"its file cannot be opened ({name}).", "Let the user of this process read it."
 

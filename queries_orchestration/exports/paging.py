@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, Select
 
 from queries_orchestration.exports.attempt import attempt
 from queries_orchestration.exports.raw_rows import fetch_raw
+from queries_orchestration.exports.relations import is_table
 from queries_orchestration.exports.sources import running
 from queries_orchestration.exports.statements import driver_statement
 from queries_orchestration.model.compile import CompiledQuery
@@ -40,8 +41,8 @@ def is_paged_by_key(
     if query.is_grouped or len({key.descending for key in query.keys}) > 1:
         return False  # no index leads to the middle of rows that tie in a key of another direction
     first = _found_by(connection, query, query.first_page(page_rows + 1))
-    if first is None:
-        return False
+    if first is None or not is_table(connection, query):
+        return False  # or two pages might not see the same rows
     keys = query.first_page(1).with_only_columns(*query.cursor_selected)
     first_key = driver_statement(keys, connection.engine.dialect)
     for key in fetch_raw(connection, query, first_key):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import islice
-from operator import itemgetter
 from sys import getsizeof
 from typing import Any, Final, TypeAlias
 
@@ -17,7 +16,6 @@ from sqlalchemy import Connection, Select
 from queries_orchestration.exports.page_size import PAGE_BYTES
 from queries_orchestration.exports.sources import running
 from queries_orchestration.exports.statements import DriverStatement, driver_statement
-from queries_orchestration.model.columns import ValueType
 from queries_orchestration.model.compile import CompiledQuery
 
 RawRow: TypeAlias = tuple[Any, ...]
@@ -26,7 +24,6 @@ _NO_UTF8: Final = "Could not decode to UTF-8"
 _CURSOR_NAME: Final = "queries_result"
 _FETCHED_ROWS: Final = 50
 """What PostgreSQL sends at once. Its driver holds all of it before we see a row."""
-_WIDE: Final[frozenset[ValueType]] = frozenset({"text", "json", "bytes"})
 
 
 def fetch_raw(
@@ -73,7 +70,7 @@ def fetch_pages(
 
         with running(connection, what):
             begin()
-        take = partial(_page, cursor, page_rows, _weigh(query))
+        take = partial(_page, cursor, page_rows)
         while True:
             with running(connection, what):
                 rows = _in_any_text(driver, take, partial(begin, read))
@@ -96,32 +93,15 @@ def types_of(connection: Connection, query: CompiledQuery, statement: Select[Any
         return [column.type_code for column in cursor.description]
 
 
-def _page(
-    cursor: Iterator[RawRow], page_rows: int, weigh: Callable[[RawRow], int] | None
-) -> list[RawRow]:
-    rows = islice(cursor, page_rows)
-    if weigh is None:
-        return [*rows]
+def _page(cursor: Iterator[RawRow], page_rows: int) -> list[RawRow]:
     page: list[RawRow] = []
     left = PAGE_BYTES
-    for row in rows:
+    for row in islice(cursor, page_rows):
         page.append(row)
-        left -= weigh(row)
+        left -= sum(map(getsizeof, row))
         if left <= 0:
             break
     return page
-
-
-def _weigh(query: CompiledQuery) -> Callable[[RawRow], int] | None:
-    """Return what tells the memory that a row takes, as far as it may be much."""
-    wide = [n for n, column in enumerate(query.columns) if column.type in _WIDE]
-    if not wide:
-        return None
-    if len(wide) == 1:
-        one = itemgetter(*wide)
-        return lambda row: getsizeof(one(row))
-    some = itemgetter(*wide)
-    return lambda row: sum(map(getsizeof, some(row)))
 
 
 @contextmanager

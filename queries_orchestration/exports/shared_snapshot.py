@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import Connection, text
 
 from queries_orchestration.exports.raw_rows import fetch_raw
+from queries_orchestration.exports.relations import is_one_table
 from queries_orchestration.exports.sources import (
     JOIN_SECONDS,
     engine_of,
@@ -33,12 +34,6 @@ SELECT coalesce(bool_and(has_function_privilege(to_regprocedure(name), 'EXECUTE'
     AND count(to_regprocedure(name)) = count(*)
 FROM unnest(CAST(:names AS text[])) name
 """
-_IS_PLAIN: Final = """
-SELECT relkind IN ('r', 'm') AND NOT relrowsecurity AND NOT relhassubclass
-FROM pg_catalog.pg_class WHERE oid = to_regclass(:name)
-"""
-"""What a transaction sees of anything else may depend on more than its snapshot: a view on the time
-at which it began, a foreign table on the transactions of its own servers."""
 _MOMENT: Final = """
 SELECT extract(epoch FROM pg_catalog.pg_postmaster_start_time())::text, current_database()::text,
     pg_catalog.txid_current_snapshot()::text
@@ -69,8 +64,10 @@ def share(connection: Connection, query: CompiledQuery) -> SharedSnapshot | None
     Raises:
         SourceUnavailable, SourceBroken, ReceiveTimeout: as ``exports.sources.fetch``.
     """
+    if not is_one_table(connection, query):
+        return None
     with running(connection, _WHAT):
-        if not (_is_plain(connection, query) and _may_share(connection)):
+        if not _may_share(connection):
             return None
         id_ = connection.exec_driver_sql("SELECT pg_catalog.pg_export_snapshot()").scalar_one()
         time_zone = connection.exec_driver_sql("SHOW TimeZone").scalar_one()
@@ -123,12 +120,6 @@ def joined(
             yield second
         finally:
             watch.beside.remove(second)
-
-
-def _is_plain(connection: Connection, query: CompiledQuery) -> bool:
-    preparer: Any = connection.engine.dialect.identifier_preparer
-    name = preparer.format_table(query.relation)
-    return bool(connection.execute(text(_IS_PLAIN), {"name": name}).scalar_one_or_none())
 
 
 def _may_share(connection: Connection) -> bool:

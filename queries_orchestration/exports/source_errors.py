@@ -38,7 +38,6 @@ _WORDS: Final = {
     "42846": _TYPE,
     "42883": _TYPE,
     "22021": "it holds text that is not in its database's encoding",
-    "22P05": "it holds text that has no place in Unicode",
 }
 _SQLITE_WORDS: Final = {
     "no such": "its relation or a column of it does not exist",
@@ -57,15 +56,18 @@ _UNAVAILABLE_SQLITE: Final = (
 )
 _UNREADABLE: Final = ("22003", "22007", "22008", "22009", "22P02")
 """What PostgreSQL says of a text that is no value of the type that it should be."""
+_UNTRANSLATABLE: Final = "22P05"
 
 
 class _ValueFailed(SourceBroken):
     """A value of the data, or one that a filter compares with, cannot be computed."""
 
     def __init__(self, what: str, state: str) -> None:
+        wrong = "cannot be computed"
+        if state == _UNTRANSLATABLE:
+            wrong = "has a character that Unicode or its database's encoding lacks"
         self.because = (
-            f"{what} cannot be read as it is defined: a value in it cannot be computed"
-            f" (SQLSTATE {state})."
+            f"{what} cannot be read as it is defined: a value in it {wrong} (SQLSTATE {state})."
         )
         self.state = state
         super().__init__(f"{self.because} Correct the dataset.")
@@ -85,7 +87,7 @@ def values_named(query: CompiledQuery) -> Iterator[None]:
         if not query.given:
             raise
         given = ", ".join(query.given)
-        if error.state in _UNREADABLE:
+        if error.state in (*_UNREADABLE, _UNTRANSLATABLE):
             raise InvalidRuntimeValue(
                 f"A value is none that its column in the database can hold (SQLSTATE"
                 f" {error.state}). The dataset {query.dataset} is asked with {given}: give"

@@ -13,6 +13,7 @@ def register_functions(driver: sqlite3.Connection) -> None:
         (sqlite_values.SQLITE_VALUE, 2, values.stored_value),
         (sqlite_values.SQLITE_COMPARE, 3, values.compare_stored),
         (sqlite_values.SQLITE_ONE_FORM, 2, values.one_form),
+        (sqlite_values.SQLITE_WHOLE, 2, values.whole_of_halves),
     ):
         driver.create_function(name, arguments, function, deterministic=True)
     for name, aggregate in (

@@ -16,8 +16,9 @@ A list of values is one bound text, however long it is: an array of PostgreSQL, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
@@ -26,15 +27,19 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     BindParameter,
+    Boolean,
     ColumnElement,
     Dialect,
     Double,
     Numeric,
     String,
     Text,
+    Time,
     TypeDecorator,
     UnaryExpression,
+    Uuid,
     all_,
+    and_,
     any_,
     bindparam,
     case,
@@ -50,6 +55,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
 
 from queries_orchestration.model import sqlite_values
 from queries_orchestration.model.columns import ValueType
@@ -67,7 +73,15 @@ Expression = ColumnElement[Any]
 
 _SMALLEST_BIGINT: Final = -(2**63)
 _LARGEST_BIGINT: Final = 2**63 - 1
-_FRACTIONS: Final[frozenset[ValueType]] = frozenset({"decimal", "float"})
+_READ_AS: Final[dict[ValueType, type[TypeEngine[Any]]]] = {
+    "integer": BigInteger,
+    "decimal": Numeric,
+    "float": Numeric,
+    "boolean": Boolean,
+    "time": Time,
+    "uuid": Uuid,
+}
+_IN_COMMON: Final = _READ_AS.keys() - {"integer"}
 
 
 class ByDatabase(FunctionElement[Any]):
@@ -150,14 +164,15 @@ def comparison(field: Expression, type_: ValueType, op: str, value: object) -> E
     """Compare a field of the dataset with an exact value of its type."""
     compare = COMPARISONS[op]
     column = comparable(field)
-    given: Expression = bound(value)
-    if type_ == "integer":
-        given = cast(given, BigInteger)
-    elif type_ in _FRACTIONS:
-        number, read_as = _fractions([value])
-        given = func.coalesce(cast(bound(number[0]), read_as), column)
+    text_, read_as = _read_as([value], type_)
+    given: Expression = bound(text_[0])
+    if read_as is not None:
+        given = cast(given, read_as)
+    if type_ in _IN_COMMON and read_as is not BigInteger:
+        given = func.coalesce(given, column)
     return ByDatabase(
-        compare(column, given), sqlite_values.compared(compare, field, type_, bound(value))
+        _checked(compare(column, given), column, type_),
+        sqlite_values.compared(compare, field, type_, bound(value)),
     )
 
 
@@ -169,35 +184,68 @@ def among(
     NULL is neither, except that every row has none of no values.
     """
     column = comparable(field)
-    array: Expression = bound(_array(values))
-    if type_ == "integer":
-        array = cast(array, ARRAY(BigInteger))
-    elif type_ in _FRACTIONS:
-        numbers, read_as = _fractions(values)
-        array = func.coalesce(cast(bound(_array(numbers)), ARRAY(read_as)), array_of([column]))
+    texts, read_as = _read_as(values, type_)
+    array: Expression = bound(_array(texts))
+    if read_as is not None:
+        array = cast(array, ARRAY(read_as))
+    if type_ in _IN_COMMON and read_as is not BigInteger:
+        array = func.coalesce(array, array_of([column]))
     is_among = column != all_(array) if negated else column == any_(array)
-    return ByDatabase(is_among, sqlite_values.listed(field, type_, values, bound, negated=negated))
+    return ByDatabase(
+        _checked(is_among, column, type_),
+        sqlite_values.listed(field, type_, values, bound, negated=negated),
+    )
 
 
-def _fractions(
-    values: Sequence[object],
-) -> tuple[Sequence[object], type[Numeric[Any] | BigInteger]]:
-    """Return decimals or floats with the type that PostgreSQL reads them as, before COALESCE.
+def _read_as(
+    values: Sequence[object], type_: ValueType
+) -> tuple[Sequence[object], type[TypeEngine[Any]] | None]:
+    """Return values as PostgreSQL is given them, and the type as which it reads them.
 
-    COALESCE gives them and the column the type that both have in common: numeric beside integers,
-    ``real`` beside a ``real``, which 0.1 as a numeric would not equal. The planner makes a constant
-    of it, for which it can use an index. Whole numbers are bigints, since an index of integers
-    finds no numeric.
+    None is that of the column which they meet: a moment is in UTC, whatever the session's zone is
+    that the file has asked for, and a column of wall times leaves the offset out.
+
+    Fractions, booleans, times and UUIDs are given to COALESCE with the column, which makes of them
+    what both have in common: a numeric beside integers, a ``real`` beside a ``real``, which 0.1 as
+    a numeric would not equal, and no text beside one. The planner makes a constant of it, for which
+    it can use an index. Whole numbers are bigints, since an index of integers finds no numeric.
     """
-    is_whole = all(
+    match type_:
+        case "decimal" | "float" if all(map(_is_bigint, values)):
+            return [
+                int(value) for value in values if isinstance(value, Decimal | float)
+            ], BigInteger
+        case "date" | "timestamp" | "timestamptz":
+            return [_in_utc(value) for value in values], None
+    return values, _READ_AS.get(type_)
+
+
+def _checked(condition: Expression, column: Expression, type_: ValueType) -> Expression:
+    """Let a condition fail on a column of text that is called a date or a moment.
+
+    It would compare spellings. No text is asked whether it is finite.
+    """
+    if type_ not in ("date", "timestamp", "timestamptz"):
+        return condition
+    return and_(condition, func.coalesce(func.isfinite(column), true()).is_not(None))
+
+
+def _is_bigint(value: object) -> bool:
+    return (
         isinstance(value, Decimal | float)
         and _SMALLEST_BIGINT <= value <= _LARGEST_BIGINT
         and value == int(value)
-        for value in values
     )
-    if is_whole:
-        return [int(value) for value in values if isinstance(value, Decimal | float)], BigInteger
-    return values, Numeric
+
+
+def _in_utc(value: object) -> str:
+    if not isinstance(value, datetime):
+        return f"{value}T00:00:00+00:00"
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    with suppress(OverflowError):  # at the ends of the calendar
+        value = value.astimezone(UTC)
+    return value.isoformat()
 
 
 def contains(field: Expression, part: object) -> Expression:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import (
     ColumnElement,
@@ -32,6 +32,7 @@ from queries_orchestration.model.values import one_form
 SQLITE_VALUE: Final = "queries_value"
 SQLITE_COMPARE: Final = "queries_compare"
 SQLITE_ONE_FORM: Final = "queries_one_form"
+SQLITE_WHOLE: Final = "queries_whole"
 SQLITE_SUM: Final = "queries_sum"
 SQLITE_AVERAGE: Final = "queries_average"
 SQLITE_LEAST: Final = "queries_least"
@@ -41,6 +42,7 @@ Expression = ColumnElement[Any]
 
 _ZERO: Final[Expression] = literal_column("0")
 _RARE: Final[Expression] = literal_column("0.0001")
+_EXACT_IN_REAL: Final = 2**53
 _STORED_AS: Final[dict[ValueType, str]] = {
     "integer": "integer",
     "boolean": "integer",
@@ -58,8 +60,8 @@ def compared(
 ) -> Expression:
     """Compare a field with a bound value of its type."""
     if type_ == "text" and compare not in (operators.eq, operators.ne):
-        # With a plus it has no affinity: one of numbers would order texts by what they count.
-        field = UnaryExpression(field, operator=operators.custom_op("+"))
+        # An affinity of numbers would order texts by what they count.
+        field = _without_affinity(field)
     if type_ in _STORED_AS:
         return _holds(field, type_, lambda read: compare(read, bound))
     return compare(_call(SQLITE_COMPARE, field, _named(type_), bound), _ZERO)
@@ -74,6 +76,8 @@ def listed(
     negated: bool,
 ) -> Expression:
     """Whether a field has one of some values of its type; ``negated``: none of them."""
+    if type_ == "integer" and any(abs(cast(int, value)) > _EXACT_IN_REAL for value in values):
+        field = _without_affinity(field)  # which may be that of REAL
     # With a plus it has no affinity of its own, as any bound value, and takes the column's.
     elements: Select[Any] = select(literal_column("+value")).select_from(
         func.json_each(bound(_json(type_, values))).table_valued("value")
@@ -110,6 +114,11 @@ def aggregate(name: str, field: Expression, type_: ValueType) -> Expression:
     if type_ == "decimal" or (type_, name) == ("integer", "avg"):
         exact = SQLITE_SUM if name == "sum" else SQLITE_AVERAGE
         return _call(exact, field, _named(type_))
+    if type_ == "integer":
+        # SQLite's own sum ends where 64 bits do; of halves, it holds two billion rows.
+        whole = _value(field, type_)
+        high = func.sum(whole.op(">>")(literal_column("32")))
+        return _call(SQLITE_WHOLE, high, func.sum(whole.op("&")(literal_column("4294967295"))))
     return _call(name, _value(field, type_))
 
 
@@ -129,6 +138,11 @@ def _holds(
         and_(asked(field), or_(_is_plain(field, type_), asked(read))),
         *(and_(func.likelihood(stray, _RARE), asked(read)) for stray in strays),
     )
+
+
+def _without_affinity(field: Expression) -> Expression:
+    """Return a field that is compared as it is stored; no index finds it."""
+    return UnaryExpression(field, operator=operators.custom_op("+"))
 
 
 def _value(field: Expression, type_: ValueType) -> Expression:

@@ -138,6 +138,17 @@ def one_form(raw: object, type_: ValueType) -> str | None:
     return None if exact is None else str(exact)
 
 
+def whole_of_halves(high: int | None, low: int | None) -> int | str | None:
+    """Return the sum of integers, from the sums of their parts above and below 32 bits.
+
+    As text where SQLite has no integer so large.
+    """
+    if high is None or low is None:
+        return None
+    whole = (high << 32) + low
+    return whole if -(2**63) <= whole < 2**63 else str(whole)
+
+
 class ExactSum:
     """SQLite's ``sum`` would add decimals as binary fractions; this one keeps every digit."""
 
@@ -203,7 +214,7 @@ class Least(Greatest):
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Rounding would be silent otherwise; no database keeps numbers of more digits than this.
-_EXACT: Final = Context(prec=100_000, traps=[Inexact, InvalidOperation])
+_EXACT: Final = Context(prec=200_000, traps=[Inexact, InvalidOperation])
 
 
 @lru_cache(maxsize=256)

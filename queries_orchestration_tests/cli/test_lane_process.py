@@ -52,6 +52,13 @@ def test_a_child_that_fails_before_it_began_is_told_with_its_log(
     assert (tmp_path / "home" / "export.log").read_text() == "broken\n"
 
 
+def test_a_log_that_cannot_be_written_is_told(worker: Worker, tmp_path: Path) -> None:
+    (tmp_path / "home" / "export.log").mkdir(parents=True)
+
+    with pytest.raises(LaneFailed, match=r"export\.log cannot be written \(Is a directory\)"):
+        _tend(worker, may_start=True)
+
+
 def test_one_that_is_killed_at_work_is_told_and_followed_by_another(
     worker: Worker,
     tmp_path: Path,

@@ -102,6 +102,7 @@ def test_a_failed_run_ends_with_1_and_says_why(house: House, source_url: str, ca
         (("weekly", "--as", "ada", "--key", "k" * 201), "usage"),
         (("weekly", "--as", "ada", "--no-wait", "--work"), "usage"),
         (("weekly", "--as", "ada", "--no-wait", "--wait", "1"), "usage"),
+        (("weekly", "--as", "ada", "--wait", "nan"), "usage"),
     ],
 )
 def test_what_is_refused_writes_nothing(

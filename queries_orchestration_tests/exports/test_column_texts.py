@@ -19,7 +19,7 @@ from queries_orchestration.exports.sources import read_snapshot
 from queries_orchestration.exports.text_form import TextForm
 from queries_orchestration.exports.text_pages import text_pages
 from queries_orchestration.model.compile import CompiledQuery
-from queries_orchestration.model.errors import SourceBroken
+from queries_orchestration.model.errors import InvalidRuntimeValue, SourceBroken
 from queries_orchestration_tests.exports.query_files import csv_of, file_of
 from queries_orchestration_tests.exports.read_back import BERLIN, Sink, calamine_rows, read_csv
 from queries_orchestration_tests.model.definitions import (
@@ -223,6 +223,18 @@ def test_a_database_of_bytes_that_are_no_unicode_is_named(postgres: PostgresServ
             with pytest.raises(SourceBroken, match=r"dataset things .* encoding") as caught:
                 file_of(theirs, query, file_format)
             assert "secret" not in caught.value.message
+
+
+@pytest.mark.parametrize("op", ["eq", "in", "contains"])
+def test_a_text_that_the_databases_encoding_lacks_is_named_as_what_was_asked(
+    postgres: PostgresServer, op: str
+) -> None:
+    asked = {"field": "a", "op": op, "value": ["\U0001f600"] if op == "in" else "\U0001f600"}
+    query = compiled(a_dataset({"id": "integer", "a": "text"}), "a", filters=[asked])
+    with database_in(postgres, "LATIN1") as theirs:
+        fill(theirs, "CREATE TABLE t (id integer PRIMARY KEY, a text)")
+        with pytest.raises(InvalidRuntimeValue, match=r"22P05.* asked with the filter on a: give"):
+            file_of(theirs, query)
 
 
 def test_a_zone_that_postgresql_does_not_know_gives_the_same_texts(url: str) -> None:

@@ -132,6 +132,7 @@ def test_a_file_that_is_not_there_or_may_not_be_opened_is_told(tmp_path: Path) -
         "The connection 'shop', whose URL is in SHOP_URL, leads to a file that is no SQLite"
         " database. Correct its URL, here and for the workers."
     )
+    assert f"{NAMED}its file is a folder. Correct" in _message(f"sqlite:///{tmp_path}")
     (tmp_path / "socket").mkdir()
     with socket.socket(socket.AF_UNIX) as there:
         there.bind(str(tmp_path / "s"))

@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 from sqlalchemy import event, func, select, text
 
+from queries_orchestration.exports.file_writer import FileFormat
 from queries_orchestration.exports.paging import is_paged_by_key
 from queries_orchestration.exports.sources import read_snapshot
 from queries_orchestration.model.compile import CompiledQuery
 from queries_orchestration.model.errors import SourceBroken
-from queries_orchestration_tests.exports.query_files import csv_of, read_every_way
+from queries_orchestration_tests.exports.query_files import csv_of, file_of, read_every_way
+from queries_orchestration_tests.exports.read_back import calamine_rows, read_csv
+from queries_orchestration_tests.exports.weak_roles import weak_role
 from queries_orchestration_tests.model.definitions import (
+    POSTGRESQL,
     a_dataset,
     compiled,
     fill,
@@ -117,8 +121,6 @@ FILTER = {"field": "kind", "op": "eq", "value": 1}
         pytest.param(sorted_by("kind"), id="an index with the key at its end"),
         pytest.param(sorted_by("-kind", "-id"), id="that index from its end"),
         pytest.param(sorted_by(filters=[FILTER]), id="the key and a filter"),
-        pytest.param(sorted_by(relation="plain"), id="the key of a view"),
-        pytest.param(sorted_by("note", relation="part"), id="a partial index"),
     ],
 )
 def test_what_an_index_finds_is_paged_by_key(url: str, query: CompiledQuery) -> None:
@@ -132,6 +134,8 @@ def test_what_an_index_finds_is_paged_by_key(url: str, query: CompiledQuery) -> 
     "query",
     [
         pytest.param(sorted_by("note"), id="no index"),
+        pytest.param(sorted_by(relation="plain"), id="the key of a view"),
+        pytest.param(sorted_by("note", relation="part"), id="a partial index, by a view"),
         pytest.param(sorted_by("-note"), id="no index from its end"),
         pytest.param(sorted_by("kind", key="note"), id="an index of which the key is no part"),
         pytest.param(sorted_by("-kind"), id="directions that differ from the index's"),
@@ -183,8 +187,8 @@ def test_the_plans_are_asked_for_and_run_nothing(url: str) -> None:
         assert is_paged_by_key(connection, query)
     explain = "EXPLAIN QUERY PLAN SELECT" if is_sqlite(url) else "EXPLAIN (FORMAT JSON) SELECT"
     asked = [statement for statement in asked if "SAVEPOINT" not in statement]
-    assert len(asked) == 2
-    assert all(statement.startswith(explain) for statement in asked)
+    assert len(asked) == 3  # with the one that asks what the relation is
+    assert [statement.startswith(explain) for statement in asked] == [True, False, True]
     assert not any("sensitive" in statement for statement in asked)
 
 
@@ -207,3 +211,50 @@ def test_a_view_with_effects_is_not_run_by_its_plan(postgres: PostgresServer) ->
         assert not is_paged_by_key(connection, query)
         assert connection.scalar(text("SELECT is_called FROM reads")) is False
     postgres.drop(url)
+
+
+@pytest.mark.parametrize("file_format", ["csv", "xlsx"])
+@pytest.mark.parametrize("of", ["a clock", "chance"])
+def test_a_view_of_a_clock_or_chance_shows_every_row_once(
+    source_url: str, of: str, file_format: FileFormat
+) -> None:
+    """A third of the rows may be there or not; the others are, from beginning to end."""
+    shown = {
+        ("a clock", True): "strftime('%f') < '30'",
+        ("chance", True): "random() % 2 = 0",
+        ("a clock", False): "clock_timestamp() > statement_timestamp() + id * interval '10 us'",
+        ("chance", False): "random() < 0.5",
+    }[of, is_sqlite(source_url)]
+    fill(
+        source_url,
+        "CREATE TABLE n (id integer PRIMARY KEY)",
+        ("INSERT INTO n VALUES (?)", [(n,) for n in range(9000)]),
+        f"CREATE VIEW t AS SELECT id FROM n WHERE id % 3 > 0 OR {shown}",  # noqa: S608
+    )
+    query = compiled(a_dataset({"id": "integer"}, not_null=["id"]), "id")
+    content = file_of(source_url, query, file_format).content
+    rows = read_csv(content) if file_format == "csv" else calamine_rows(content)
+    ids = [int(float(str(row[0]))) for row in rows[1:]]
+    assert not is_by_key(source_url, query)
+    assert ids == sorted({*ids})
+    assert {n for n in ids if n % 3} == {n for n in range(9000) if n % 3}
+
+
+@POSTGRESQL
+def test_row_rules_are_asked_once_for_each_row(source_url: str) -> None:
+    fill(
+        source_url,
+        "CREATE TABLE t AS SELECT generate_series(1, 3000) AS id",
+        "ALTER TABLE t ADD PRIMARY KEY (id)",
+        "ANALYZE",
+    )
+    query = compiled(a_dataset({"id": "integer"}, not_null=["id"]), "id")
+    with weak_role(source_url) as weak_url:
+        assert is_by_key(weak_url, query)
+        fill(
+            source_url,
+            "ALTER TABLE t ENABLE ROW LEVEL SECURITY",
+            "CREATE POLICY chance ON t USING (id % 3 > 0 OR random() < 0.5)",
+        )
+        assert not is_by_key(weak_url, query)
+        assert is_by_key(source_url, query)  # its owner's, whom no rule binds

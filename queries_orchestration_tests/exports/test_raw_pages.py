@@ -128,19 +128,25 @@ def test_wide_rows_make_small_pages(source_url: str, by_key: bool) -> None:
 
 @pytest.mark.parametrize("page_rows", [13, 1000])
 @pytest.mark.parametrize("by_key", [True, False])
+@pytest.mark.parametrize(
+    ("called", "shown", "sort"),
+    [("text", ["id", "v"], "id"), ("bytes", ["id", "v"], "id"), ("text", ["id"], "v")],
+)
 def test_rows_that_turn_wide_are_given_on_as_they_come(
-    source_url: str, by_key: bool, page_rows: int
+    source_url: str, by_key: bool, page_rows: int, called: str, shown: list[str], sort: str
 ) -> None:
-    rows = [(n, "x" * (3 * PAGE_BYTES if n >= 100 else 1)) for n in range(110)]
+    """Whatever they are called, and also where they are sorted by and not shown."""
+    rows = [(n, f"{n:03}" + "x" * (3 * PAGE_BYTES if n >= 100 else 1)) for n in range(110)]
     fill(
         source_url,
         "CREATE TABLE t (id integer PRIMARY KEY, v text)",
         ("INSERT INTO t VALUES (?, ?)", rows),
     )
-    query = compiled(a_dataset({"id": "integer", "v": "text"}), "id", "v")
+    query = compiled(a_dataset({"id": "integer", "v": called}), *shown, sort=[{"field": sort}])
     with snapshot_engine(source_url) as engine, read_snapshot(engine, 30) as connection:
         pages = list(raw_pages(connection, query, page_rows, by_key=by_key))
-    assert [row[:2] for page in pages for row in page] == rows
+    width = len(shown)
+    assert [row[:width] for page in pages for row in page] == [row[:width] for row in rows]
     assert [len(page) for page in pages][-9:] == [1] * 9
 
 

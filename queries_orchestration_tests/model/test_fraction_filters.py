@@ -127,3 +127,29 @@ def test_beside_a_column_of_no_number_it_is_told(source_url: str, column: str) -
     for op, value in (("gt", "1.5"), ("in", ["1.5"])):
         with pytest.raises(SourceBroken, match="type does not allow what is asked"):
             csv_of(source_url, asked(op, value))
+
+
+@POSTGRESQL
+def test_a_list_may_hold_what_the_domain_of_its_column_forbids(source_url: str) -> None:
+    fill(
+        source_url,
+        "CREATE DOMAIN amount AS numeric(12,2) CHECK (value >= 0)",
+        "CREATE DOMAIN price AS amount CHECK (value < 1000)",
+        "CREATE TABLE t (id integer PRIMARY KEY, v price)",
+        "INSERT INTO t VALUES (1, 1), (2, 1.5)",
+    )
+    assert found(source_url, "in", ["-1", "1"]) == [1]
+    assert found(source_url, "in", ["-1.5", "1.5", "99999999999999.5"]) == [2]
+    assert found(source_url, "not_in", ["-1", "99999999999999"]) == [1, 2]
+
+
+@POSTGRESQL
+def test_whole_numbers_are_compared_exactly_with_reals(source_url: str) -> None:
+    fill(
+        source_url,
+        "CREATE TABLE t (id integer PRIMARY KEY, v real)",
+        "INSERT INTO t VALUES (1, 16777216)",
+    )
+    assert found(source_url, "eq", "16777217") == []
+    assert found(source_url, "lt", "16777217", "float") == [1]
+    assert found(source_url, "in", ["16777217"]) == []

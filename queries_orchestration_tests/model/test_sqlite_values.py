@@ -29,8 +29,23 @@ from queries_orchestration_tests.model.definitions import (
 
 AFFINITIES = ("", "INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB", "TEXT COLLATE NOCASE")
 INSTANT = "2026-11-30T12:00:00+00:00"
+LARGE = [2**63 - 1, -(2**63)]
 STORED: dict[ValueType, list[object]] = {
-    "integer": [9, 10, "10", "9", "+9", "007", 9.0, -3, "-3", 2**53 + 1, str(2**53 + 1)],
+    "integer": [
+        9,
+        10,
+        "10",
+        "9",
+        "+9",
+        "007",
+        9.0,
+        -3,
+        "-3",
+        2**53 + 1,
+        str(2**53 + 1),
+        2**63 - 1,
+        -(2**63),
+    ],
     "boolean": [0, 1, "0", "1", "true", "false"],
     "float": [0.5, "0.5", "5e-1", 1, "1", 1.0, -0.0, "1e300", 2**53],
     "decimal": [1, "1.0", "1.00", 1.5, "1.50", "9.9", "10", "0.1", "1e1"],
@@ -93,7 +108,7 @@ def test_every_type_of_a_filter_is_tried() -> None:
 def columns(draw: st.DrawFn) -> tuple[ValueType, str, list[object], bool]:
     type_ = draw(st.sampled_from([*STORED]))
     affinity = draw(st.sampled_from(AFFINITIES))
-    # Such a column has no integer beyond 2**53, and SQLite would compare with none.
+    # Such a column holds no integer beyond 2**53.
     forms = [one for one in STORED[type_] if affinity != "REAL" or str(one) != str(2**53 + 1)]
     stored = draw(st.lists(st.none() | st.sampled_from(forms), max_size=12))
     return type_, affinity, stored, draw(st.booleans())
@@ -149,6 +164,7 @@ def test_totals_are_of_the_values_however_they_are_stored(
     if type_ != "text":  # told apart by the column's collation, as they are stored
         assert total(url, type_, "count_distinct") == len({*known})
     if type_ in ("integer", "decimal"):
+        # Also where it is larger than SQLite's own integers.
         digits = [Decimal(one) for one in known]
         summed = Context(prec=1000).create_decimal(sum(digits)) if known else None
         assert total(url, type_, "sum") == summed
@@ -243,3 +259,17 @@ def total(url: str, type_: ValueType, aggregate: str) -> object:
     asked = {"field": "v", "aggregate": aggregate, "label": "total"}
     [(one,)] = read_all(url, compiled(dataset, asked))
     return one
+
+
+def test_a_list_beside_a_column_of_reals_holds_whole_numbers_exactly(tmp_path: Path) -> None:
+    url, _ = a_column(tmp_path, "REAL", [2**53, 1, 2], False)
+    assert found(url, "integer", "not_in", [2**53 + 1]) == [0, 1, 2]
+    assert found(url, "integer", "in", [2**53 + 1, 1]) == [1]
+
+
+def test_decimals_of_as_many_digits_as_postgresql_holds_are_added_up(tmp_path: Path) -> None:
+    digits = "9" * 131_072 + "." + "9" * 16_383
+    url, _ = a_column(tmp_path, "", [digits, "0." + "0" * 16_382 + "1"], False)
+    assert total(url, "decimal", "count_distinct") == 2
+    assert found(url, "decimal", "in", ["1.5", digits]) == [0]
+    assert total(url, "decimal", "max") == Decimal(digits)
