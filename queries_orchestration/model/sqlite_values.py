@@ -3,7 +3,7 @@
 What is stored as its type is stored is compared and added up by SQLite itself, in its column's
 collation. All else, and the types of which one value has many stored forms (decimals, moments,
 UUIDs), is read by functions of :mod:`queries_orchestration.model.values`, which fail on what is no
-value of the type. :mod:`queries_orchestration.exports.sources` registers them.
+value of the type. :mod:`queries_orchestration.exports.sqlite_functions` registers them.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def one_form(raw: object, type_: ValueType) -> str | None:
     exact: Any = value(raw, type_)
     match exact:
         case Decimal():
-            return str(_EXACT.normalize(exact)) if exact else "0"
+            return str(EXACT.normalize(exact)) if exact else "0"
         case float():
             return (exact + 0.0).hex()  # -0.0 equals 0.0
         case datetime(tzinfo=tzinfo) if tzinfo is not None:
@@ -138,83 +138,9 @@ def one_form(raw: object, type_: ValueType) -> str | None:
     return None if exact is None else str(exact)
 
 
-def whole_of_halves(high: int | None, low: int | None) -> int | str | None:
-    """Return the sum of integers, from the sums of their parts above and below 32 bits.
-
-    As text where SQLite has no integer so large.
-    """
-    if high is None or low is None:
-        return None
-    whole = (high << 32) + low
-    return whole if -(2**63) <= whole < 2**63 else str(whole)
-
-
-class ExactSum:
-    """SQLite's ``sum`` would add decimals as binary fractions; this one keeps every digit."""
-
-    def __init__(self) -> None:
-        self.total = Decimal(0)
-        self.count = 0
-
-    def step(self, raw: object, type_: ValueType) -> None:
-        """Add one stored value of a number; NULL is left out.
-
-        Raises:
-            UnfitValue: the stored value is not one of the type.
-        """
-        number = value(raw, type_)
-        if isinstance(number, Decimal | int):
-            self.total = _EXACT.add(self.total, Decimal(number))
-            self.count += 1
-
-    def finalize(self) -> str | None:
-        """Return the sum as text, or NULL when there was nothing to add."""
-        return f"{self.total:f}" if self.count else None
-
-
-class ExactAverage(ExactSum):
-    """The average of exact numbers, rounded to 28 digits once, at the end."""
-
-    def finalize(self) -> str | None:
-        """Return the average as text, or NULL when there was nothing to add."""
-        return f"{Context().divide(self.total, Decimal(self.count)):f}" if self.count else None
-
-
-class Greatest:
-    """The greatest value; SQLite's ``max`` would compare the stored forms. Gives it as stored."""
-
-    def __init__(self) -> None:
-        self.stored: Any = None
-        self.value: Any = None
-
-    def step(self, raw: object, type_: ValueType) -> None:
-        """Compare one more stored value; NULL is left out.
-
-        Raises:
-            UnfitValue: the stored value is not one of the type.
-        """
-        exact = value(raw, type_)
-        if exact is not None and (self.value is None or self._is_beyond(exact)):
-            self.stored, self.value = raw, exact
-
-    def finalize(self) -> Any:
-        """Return the value, or NULL when there was none."""
-        return self.stored
-
-    def _is_beyond(self, exact: Any) -> bool:
-        return bool(exact > self.value)
-
-
-class Least(Greatest):
-    """The least value, as stored."""
-
-    def _is_beyond(self, exact: Any) -> bool:
-        return bool(exact < self.value)
-
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# Rounding would be silent otherwise; no database keeps numbers of more digits than this.
-_EXACT: Final = Context(prec=200_000, traps=[Inexact, InvalidOperation])
+EXACT: Final = Context(prec=200_000, traps=[Inexact, InvalidOperation])
+"""Rounding would be silent otherwise; no database keeps numbers of more digits than this."""
 
 
 @lru_cache(maxsize=256)
