@@ -123,9 +123,16 @@ def _claims(place: Place) -> list[tuple[str, int]]:
         return store.execute("SELECT state, receive_number FROM claims").fetchall()
 
 
+def _uploads(place: Place) -> list[int | None]:
+    """Return the receives that recorded the uploads they had begun."""
+    with closing(sqlite3.connect(place.home / "queries.db")) as store:
+        return [number for (number,) in store.execute("SELECT upload_receive FROM exports")]
+
+
 def _kill_the_worker(place: Place, command: subprocess.Popen[str], *, receive: int) -> None:
+    """Kill it in the middle of the file; an upload that is not recorded is left to the sweep."""
     end = time.monotonic() + PATIENCE
-    while _claims(place) != [("running", receive)]:
+    while (_claims(place), _uploads(place)) != ([("running", receive)], [receive]):
         assert time.monotonic() < end
         assert command.poll() is None, command.communicate()
         time.sleep(0.05)
