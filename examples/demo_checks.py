@@ -122,6 +122,11 @@ def _workspaces_apart(summary: Summary, flights: Path) -> bool:
     )
 
 
+def _group_and_guest(summary: Summary, _flights: Path) -> bool:
+    got = {one["name"]: one["state"] for one in recipients_of(summary, "berlin", "hawaii")}
+    return got == {"ada": "sent", "jonas": "sent", "Hotel Aloha": "sent"}
+
+
 def _one_message_each(summary: Summary, _flights: Path) -> bool:
     files = [one["message_file"] for one in summary["recipients"] if one["state"] == "sent"]
     return None not in files and len(set(files)) == len(files) == summary["messages"] > 0
@@ -135,6 +140,7 @@ _CHECKS: Final[Mapping[str, Callable[[Summary, Path], bool]]] = {
     "an owner's lost access paused the schedule, with the reason": _access_loss_paused,
     "two recipients were skipped, each with the reason": _recipients_skipped,
     "the other workspace got its own file": _workspaces_apart,
+    "a group and an outside address got it": _group_and_guest,
     "Ada ran the paused schedule now, as herself, and its recipients got it": _run_now_delivered,
     "Ben fetched the file that he asked for, with his own value, Newark only": _export_fetched,
     **REPORT_CHECKS,

@@ -82,7 +82,7 @@ def tell_occurrences(summary: Summary, names: Names) -> None:
         for recipient in recipients_of(summary, one["workspace"], one["schedule"], via=one["via"]):
             why = f": {recipient['code']}" if recipient["code"] else ""
             message = shown(recipient["message_file"]) if recipient["message_file"] else ""
-            line(f"{recipient['person']:<7}{recipient['state']}{why}  {message}".rstrip(), indent=6)
+            line(f"{recipient['name']:<7} {recipient['state']}{why}  {message}".rstrip(), indent=6)
 
 
 def tell_asked_for(run: Mapping[str, Any], export: Mapping[str, Any]) -> None:

@@ -28,7 +28,10 @@ def summarize(history: Mapping[str, Any], mailbox: Mapping[str, Any]) -> Summary
         history["occurrences"],
         key=lambda one: (one["workspace"], one["slot"] is None, one["slot"]),
     )
-    message_files = _files_by_message_id(message["file"] for message in mailbox["messages"])
+    files = [message["file"] for message in mailbox["messages"]]
+    # What tells of a pause delivers nothing.
+    notices = [file for file in files if Path(file).name.startswith("notice.")]
+    message_files = _files_by_message_id(file for file in files if file not in notices)
     recipients = [
         {
             "workspace": one["workspace"],
@@ -36,6 +39,7 @@ def summarize(history: Mapping[str, Any], mailbox: Mapping[str, Any]) -> Summary
             "slot": one["slot"],
             "via": one["via"],
             "person": delivery["person"],
+            "name": delivery["person"] or delivery["title"] or delivery["outside"],
             "state": delivery["state"],
             "code": delivery["code"],
             "message_file": message_files.get(delivery["message_id"]),
@@ -51,7 +55,8 @@ def summarize(history: Mapping[str, Any], mailbox: Mapping[str, Any]) -> Summary
         "outcomes": dict(Counter(one["outcome"] or one["state"] for one in occurrences)),
         # An empty result that was skipped has a file too, which nobody got.
         "files": sum(one["outcome"] == "delivered" for one in occurrences),
-        "messages": len(mailbox["messages"]),
+        "messages": len(files) - len(notices),
+        "notices": len(notices),
         "recipients_by_state": dict(Counter(one["state"] for one in recipients)),
         "occurrences": [{key: one[key] for key in (*told, "file")} for one in occurrences],
         "recipients": recipients,

@@ -13,6 +13,7 @@ from queries_orchestration.orchestration.offering import (
     offer_reports,
 )
 from queries_orchestration.orchestration.render_report import render_report
+from queries_orchestration.orchestration.resend import resend
 from queries_orchestration.orchestration.resources import (
     CommunicationsResource,
     StorageResource,
@@ -21,7 +22,7 @@ from queries_orchestration.orchestration.resources import (
 from queries_orchestration.orchestration.sweep import sweep_hourly, sweep_uploads
 
 defs = dg.Definitions(
-    jobs=[deliver_occurrence, export_query, render_report, sweep_uploads],
+    jobs=[deliver_occurrence, resend, export_query, render_report, sweep_uploads],
     schedules=[dispatch_deliveries, sweep_hourly],
     sensors=[offer_deliveries, offer_exports, offer_reports],
     resources={

@@ -61,7 +61,35 @@ class Settings:
     )
     communications_url: str = _setting(
         "QUERIES_COMMUNICATIONS_URL",
-        "How messages go: `mailbox:///folder`; empty: `mailbox` in `QUERIES_HOME`",
+        "How messages go: `mailbox:///folder`, `smtp://user:password@host:port`, `smtps://…` or"
+        " `ses://region` (see messages.md); empty: `mailbox` in `QUERIES_HOME`",
+        "",
+    )
+    smtp_password: str = _setting(
+        "QUERIES_SMTP_PASSWORD",
+        "Password of the mail server's user, where the URL holds none",
+        "",
+    )
+    smtp_password_file: str = _setting(
+        "QUERIES_SMTP_PASSWORD_FILE",
+        "File whose first line is that password",
+        "",
+    )
+    send_timeout: float = _setting(
+        "QUERIES_SEND_TIMEOUT",
+        "Seconds that a mail server may take for an answer; five times as many for the one to a"
+        " whole message",
+        60.0,
+    )
+    sns_topics: str = _setting(
+        "QUERIES_SNS_TOPICS",
+        "ARNs of the SNS topics that SES tells bounces, complaints and deliveries to, with commas"
+        " between them",
+        "",
+    )
+    webhook_keys: str = _setting(
+        "QUERIES_WEBHOOK_KEYS",
+        "Keys that sign what another provider tells of messages, `id:secret,…`",
         "",
     )
     public_url: str = _setting(
@@ -182,6 +210,30 @@ class Settings:
         "Seconds after which an upload that no export records is aborted by the sweep",
         86_400.0,
     )
+
+    @property
+    def mail_password(self) -> str:
+        """Password of the mail server's user: as set, or the first line of its file.
+
+        Raises:
+            InvalidSettings: the file cannot be read, or both are set.
+        """
+        if not self.smtp_password_file:
+            return self.smtp_password
+        if self.smtp_password:
+            raise InvalidSettings(
+                "QUERIES_SMTP_PASSWORD and QUERIES_SMTP_PASSWORD_FILE are both set: keep one."
+            )
+        try:
+            lines = Path(self.smtp_password_file).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            lines = []
+        if not lines or not lines[0]:
+            raise InvalidSettings(
+                "QUERIES_SMTP_PASSWORD_FILE names no file that can be read and begins with a"
+                " password."
+            )
+        return lines[0]
 
     @property
     def link_keys_file(self) -> Path:

@@ -165,12 +165,17 @@ class House:
         return sorted(found, key=lambda one: (one.slot or one.admitted_at, one.key))
 
     def deliveries(self, key: str) -> dict[str, Delivery]:
-        """The deliveries of an occurrence by the recipient's name."""
+        """The deliveries of an occurrence by the person's name, or the outside address's."""
         with self.backends.database.read() as connection:
             rows = deliveries.of_occurrence(connection, self.workspace_id, key)
-            people = connection.execute(sa.text("SELECT id, name FROM people"))
-            names = {row.id: row.name for row in people}
-        return {names[row.person_id]: row for row in rows}
+            told = connection.execute(
+                sa.text(
+                    "SELECT id, name FROM people"
+                    " UNION ALL SELECT id, COALESCE(title, address) FROM outside_addresses"
+                )
+            )
+            names = {row.id: row.name for row in told}
+        return {names[row.recipient_id]: row for row in rows}
 
     def export(self, key: str) -> Export:
         export_id = self.occurrence(key).export_id
@@ -206,13 +211,30 @@ class House:
             return file.read()
 
     def messages(self) -> list[EmailMessage]:
-        """All messages in the mailbox."""
+        """All messages in the mailbox that deliver something."""
+        return self._mailbox(notices=False)
+
+    def notices(self) -> list[EmailMessage]:
+        """All messages in the mailbox that tell of a failure or a pause."""
+        return self._mailbox(notices=True)
+
+    def _mailbox(self, *, notices: bool) -> list[EmailMessage]:
         found = []
         for path in sorted((self.folder / "home" / "mailbox").glob("*.eml")):
+            if path.name.startswith("notice.") != notices:
+                continue
             message = message_from_bytes(path.read_bytes(), policy=policy.default)
             assert isinstance(message, EmailMessage)
             found.append(message)
         return found
+
+    def told(self) -> list[tuple[str, str]]:
+        """Who was told of failures and pauses, each with the subject; sorted."""
+        return sorted(
+            (address.addr_spec, str(message["Subject"]))
+            for message in self.notices()
+            for address in message["To"].addresses
+        )
 
     def addressees(self) -> list[str]:
         """To whom the messages in the mailbox go, sorted; one entry a message."""

@@ -62,6 +62,11 @@ def test_without_any_variable_everything_lies_in_the_home_below_the_current_fold
         database_url=f"sqlite:///{home}/queries.db",
         storage_url=f"file://{home}/files",
         communications_url=f"mailbox://{home}/mailbox",
+        smtp_password="",
+        smtp_password_file="",
+        send_timeout=60,
+        sns_topics="",
+        webhook_keys="",
         public_url="http://localhost:8080",
         link_keys="",
         from_address="Queries <queries@localhost>",
@@ -101,6 +106,11 @@ def test_every_variable_reaches_its_setting(tmp_path: Path) -> None:
         "database_url": f"postgresql+psycopg2://ann:{PASSWORD}@db.example.org:5433/queries",
         "storage_url": "file:///elsewhere",
         "communications_url": "mailbox:///letters",
+        "smtp_password": PASSWORD,
+        "smtp_password_file": "/secrets/smtp",
+        "send_timeout": 30.0,
+        "sns_topics": "arn:aws:sns:eu-central-1:123456789012:mail",
+        "webhook_keys": f"a:{'w' * 40}",
         "public_url": "https://queries.example.org:8443/root",
         "link_keys": f"a:{'k' * 40}",
         "from_address": "reports@example.org",
@@ -333,3 +343,27 @@ def test_nothing_that_begins_like_a_setting_passes_unless_it_is_one(name: str) -
 
 def test_other_variables_are_nobodys_business() -> None:
     assert load_settings({"MY_QUERIES_HOME": "x", "QUERIESX": "y"}) == load_settings({})
+
+
+def test_the_password_of_the_mail_server_may_be_the_first_line_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text(f"{PASSWORD}\nmore\n")
+    assert load_settings({"QUERIES_SMTP_PASSWORD_FILE": str(file)}).mail_password == PASSWORD
+    assert load_settings({"QUERIES_SMTP_PASSWORD": PASSWORD}).mail_password == PASSWORD
+    assert load_settings({}).mail_password == ""
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\n", b"\xff"])
+def test_a_file_without_a_password_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "password"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(InvalidSettings, match="QUERIES_SMTP_PASSWORD_FILE names no file"):
+        _ = load_settings({"QUERIES_SMTP_PASSWORD_FILE": str(file)}).mail_password
+
+
+def test_the_password_is_given_in_one_place(tmp_path: Path) -> None:
+    both = {"QUERIES_SMTP_PASSWORD": PASSWORD, "QUERIES_SMTP_PASSWORD_FILE": str(tmp_path)}
+    with pytest.raises(InvalidSettings, match="keep one") as refused:
+        _ = load_settings(both).mail_password
+    assert PASSWORD not in refused.value.message

@@ -18,7 +18,10 @@ from queries_orchestration.model.clock import Clock
 from queries_orchestration.model.errors import InvalidCatalog
 from queries_orchestration.store import (
     datasets,
+    groups,
+    outside_addresses,
     people,
+    recipients,
     report_queries,
     schedules,
     sources,
@@ -91,6 +94,9 @@ def _prune(connection: Connection, plan: WorkspacePlan) -> list[PrunedRow]:
 def _write(connection: Connection, plan: WorkspacePlan) -> None:
     _write_rows(connection, [plan.workspace], workspaces.insert, workspaces.change)
     _write_rows(connection, plan.people, people.insert, people.change)
+    _write_rows(connection, plan.groups, groups.insert, groups.change)
+    for outside in plan.outside:
+        outside_addresses.put(connection, outside)
     _write_rows(
         connection, plan.connections, datasets.insert_connection, datasets.change_connection
     )
@@ -128,4 +134,5 @@ def _change_schedule(connection: Connection, rows: ScheduleRows) -> None:
 
 def _set_recipients(connection: Connection, rows: ScheduleRows) -> None:
     schedule = rows.schedule
-    schedules.set_recipients(connection, schedule.workspace_id, schedule.id, rows.recipients)
+    named = [recipients.NamedRecipient(one.kind, one.id) for one in rows.recipients]
+    recipients.set_recipients(connection, schedule.workspace_id, schedule.id, named)

@@ -13,6 +13,7 @@ from queries_orchestration.catalog.prune import PrunedRow
 _KINDS: Final = (
     "workspaces",
     "people",
+    "groups",
     "connections",
     "datasets",
     "queries",
@@ -51,6 +52,7 @@ class CatalogChanges:
 
     workspaces: KindChanges
     people: KindChanges
+    groups: KindChanges
     connections: KindChanges
     datasets: KindChanges
     queries: KindChanges
@@ -93,6 +95,7 @@ def changes_of(
     return CatalogChanges(
         workspaces=_named((plan.workspace.after.name, plan.workspace.outcome) for plan in plans),
         people=_kind((plan, plan.people) for plan in plans),
+        groups=_kind((plan, plan.groups) for plan in plans),
         connections=_kind((plan, plan.connections) for plan in plans),
         datasets=_kind((plan, plan.datasets) for plan in plans),
         queries=_kind((plan, plan.queries) for plan in plans),

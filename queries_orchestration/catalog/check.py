@@ -8,12 +8,14 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from queries_orchestration.catalog.check_recipients import RecipientCheck
 from queries_orchestration.catalog.check_reports import ReportCheck
 from queries_orchestration.catalog.check_schedules import ScheduleCheck
 from queries_orchestration.catalog.conflicts import refuse_conflicts
 from queries_orchestration.catalog.declared import (
     DeclaredConnection,
     DeclaredDataset,
+    DeclaredGroup,
     DeclaredPerson,
     DeclaredQuery,
     DeclaredWorkspace,
@@ -29,8 +31,17 @@ from queries_orchestration.model.datasets import parse_dataset
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.queries import parse_query
-from queries_orchestration.store import datasets, people, schedules, sources, workspaces
+from queries_orchestration.store import (
+    datasets,
+    groups,
+    outside_addresses,
+    people,
+    schedules,
+    sources,
+    workspaces,
+)
 from queries_orchestration.store.datasets import SourceConnection, StoredDataset
+from queries_orchestration.store.groups import Group
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.sources import Source, SourceVersion
 from queries_orchestration.store.workspaces import Workspace
@@ -68,6 +79,8 @@ def plan_workspace(
     check = _WorkspaceCheck(connection, declared, shape, now, plan)
     for person in declared.people.values():
         check.person(person)
+    for group in declared.groups.values():
+        check.group(group)
     for source_connection in declared.connections.values():
         check.connection(source_connection)
     for dataset in declared.datasets.values():
@@ -75,11 +88,19 @@ def plan_workspace(
     for query in declared.queries.values():
         check.query(query)
     check.reports()
+    recipient_check = RecipientCheck(
+        shape=shape,
+        workspace=plan.workspace.after,
+        people=check.people,
+        groups=check.groups,
+        outside=outside_addresses.listing(connection, check.workspace_id),
+    )
     schedule_check = ScheduleCheck(
         shape=shape,
         now=now,
         workspace=plan.workspace.after,
         people=check.people,
+        recipients=recipient_check,
         sources=check.sources,
         openings=check.openings,
     )
@@ -89,6 +110,7 @@ def plan_workspace(
         after = schedule_check.after(schedule, before)
         if after is not None:
             plan.schedules.append(Planned(before, after, take_over))
+    plan.outside.extend(recipient_check.changed())
     if not take_over:
         refuse_conflicts(plan, declared, shape)
     return plan
@@ -118,6 +140,11 @@ def _workspace_rows(
             export_seconds=limits["export_seconds"],
             statement_seconds=limits["statement_seconds"],
         )
+    # An empty list or mapping takes away what was there.
+    if declared.allowed_domains is not None:
+        after = replace(after, allowed_domains=declared.allowed_domains or None)
+    if declared.messages is not None:
+        after = replace(after, messages=declared.messages or None)
     return before, after
 
 
@@ -143,6 +170,12 @@ class _WorkspaceCheck:
             people.listing(connection, self.workspace_id),
             declared.people,
             pruned={person.name for person in surplus.people} if surplus else (),
+        )
+        self.groups = Names(
+            "group",
+            groups.listing(connection, self.workspace_id),
+            declared.groups,
+            pruned={group.name for group in surplus.groups} if surplus else (),
         )
         self._connections = Names(
             "connection",
@@ -172,6 +205,32 @@ class _WorkspaceCheck:
         )
         self.people.declare(after)
         self._plan.people.append(Planned(before, after, self._take_over))
+
+    def group(self, declared: DeclaredGroup) -> None:
+        what = f"the group `{declared.name}`"
+        faults_before = len(self._shape.faults)
+        members: list[str] = []
+        for node in declared.members:
+            if not isinstance(node.content, str):
+                continue
+            person = self.people.find(node.content, node, what, self._shape)
+            if person is not None and person.id in members:
+                self._shape.fault(node, f"{what}: `{person.name}` is in it twice")
+            elif person is not None:
+                members.append(person.id)
+        if declared.faulty or len(self._shape.faults) > faults_before:
+            return
+        before = self.groups.stored(declared.name)
+        after = Group(
+            workspace_id=self.workspace_id,
+            id=before.id if before else new_id(),
+            name=declared.name,
+            title=declared.title,
+            members=tuple(members),
+            written_by=BY_FILE,
+        )
+        self.groups.declare(after)
+        self._plan.groups.append(Planned(before, after, self._take_over))
 
     def connection(self, declared: DeclaredConnection) -> None:
         if declared.faulty:

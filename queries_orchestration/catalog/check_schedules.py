@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from queries_orchestration.catalog.check_opening import OpeningCheck
+from queries_orchestration.catalog.check_recipients import RecipientCheck
 from queries_orchestration.catalog.declared import DeclaredSchedule
 from queries_orchestration.catalog.names import Names
 from queries_orchestration.catalog.openings import Openings
@@ -17,7 +18,7 @@ from queries_orchestration.catalog.source_names import SourceNames
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.recurrences import Recurrence, next_slot
-from queries_orchestration.store import schedules
+from queries_orchestration.store import recipients
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source
@@ -32,6 +33,7 @@ class ScheduleCheck:
     now: datetime
     workspace: Workspace
     people: Names[Person]
+    recipients: RecipientCheck
     sources: SourceNames
     openings: Openings
 
@@ -39,8 +41,8 @@ class ScheduleCheck:
         """Return the rows of a schedule that is there."""
         if schedule is None:
             return None
-        recipients = schedules.recipients(connection, self.workspace.id, schedule.id)
-        return ScheduleRows(schedule, tuple(recipients))
+        named = recipients.of_schedule(connection, self.workspace.id, schedule.id)
+        return ScheduleRows(schedule, self.recipients.listed(named))
 
     def after(self, declared: DeclaredSchedule, before: ScheduleRows | None) -> ScheduleRows | None:
         """Return the rows that the definition makes, or None and its faults in ``shape``."""
@@ -51,7 +53,7 @@ class ScheduleCheck:
         source = self.sources.find(
             declared.kind, declared.source, declared.node(declared.kind), what, self.shape
         )
-        recipients = self._recipients(declared, what)
+        listed = self.recipients.check(declared.recipients, what)
         recurrence = self._recurrence(declared, what)
         if source is not None:
             OpeningCheck(
@@ -95,7 +97,7 @@ class ScheduleCheck:
             elif recurs_anew:
                 at = declared.node("cron" if declared.ends_on is None else "ends_on")
                 self.shape.fault(at, f"{what}: its recurrence never comes again")
-        return ScheduleRows(schedule, tuple(person.id for person in recipients))
+        return ScheduleRows(schedule, listed)
 
     def _new(self, name: str, source: Source, owner: Person) -> Schedule:
         """Return a schedule with nothing of a recurrence yet."""
@@ -133,19 +135,6 @@ class ScheduleCheck:
         if owner is not None and not owner.active:
             self.shape.fault(at, f"{what}: its owner `{owner.name}` is not active")
         return owner
-
-    def _recipients(self, declared: DeclaredSchedule, what: str) -> list[Person]:
-        recipients: list[Person] = []
-        for node in declared.recipients:
-            if not isinstance(node.content, str):
-                continue
-            person = self.people.find(node.content, node, f"{what}, recipients", self.shape)
-            if person is None:
-                continue
-            if person in recipients:
-                self.shape.fault(node, f"{what}: `{person.name}` is among its recipients twice")
-            recipients.append(person)
-        return recipients
 
     def _recurrence(self, declared: DeclaredSchedule, what: str) -> Recurrence | None:
         if not declared.cron:

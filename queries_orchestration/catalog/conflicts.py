@@ -16,6 +16,7 @@ _KEYS: Final[Mapping[str, str | None]] = {
     "current_version": "definition",
     "source_id": "source",
     "owner_id": "owner",
+    "members": "people",
     "runtime_values": "values",
     "pinned_version": None,
     "next_slot": None,
@@ -27,6 +28,7 @@ def refuse_conflicts(plan: WorkspacePlan, declared: DeclaredWorkspace, shape: Sh
     """Keep a fault for every row that the plan changes although somebody else wrote it last."""
     _refuse("workspace", [plan.workspace], {declared.name: declared.at}, shape)
     _refuse("person", plan.people, _places(declared.people), shape)
+    _refuse("group", plan.groups, _places(declared.groups), shape)
     _refuse("connection", plan.connections, _places(declared.connections), shape)
     _refuse("dataset", plan.datasets, _places(declared.datasets), shape)
     _refuse("query", plan.queries, _places(declared.queries), shape)

@@ -38,6 +38,31 @@ class DeclaredPerson(Declared):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredGroup(Declared):
+    """Some people; ``members`` are nodes of their names."""
+
+    members: list[Node]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredAddress:
+    """An address of nobody in the workspace, with the name that goes with it, if one is said."""
+
+    address: str = field(repr=False)
+    title: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredRecipient:
+    """One recipient of a schedule: the name of a person or of a group, or an outside address."""
+
+    at: Node
+    person: str = ""
+    group: str = ""
+    outside: DeclaredAddress | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredConnection(Declared):
     """``url_variable`` names the environment variable of the URL."""
 
@@ -85,7 +110,7 @@ class DeclaredReport(Declared):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredSchedule(Declared):
     """``kind`` is that of its ``source``, and the key that names it; ``time_zone`` is "" for that
-    of the workspace; ``recipients`` are nodes of names.
+    of the workspace.
     """
 
     source: str
@@ -97,7 +122,7 @@ class DeclaredSchedule(Declared):
     starts_on: date | None
     ends_on: date | None
     format: str
-    recipients: list[Node]
+    recipients: list[DeclaredRecipient]
     values: dict[str, Any]
     skip_empty: bool
     missed_slots: str
@@ -106,7 +131,10 @@ class DeclaredSchedule(Declared):
 
 @dataclass(slots=True, kw_only=True)
 class DeclaredWorkspace:
-    """All that the files say about one workspace; ``limits`` are None where they say nothing."""
+    """All that the files say about one workspace.
+
+    ``limits``, ``allowed_domains`` and ``messages`` are None where they say nothing.
+    """
 
     name: str
     at: Node
@@ -114,7 +142,10 @@ class DeclaredWorkspace:
     title: str = ""
     time_zone: str = ""
     limits: dict[str, int | None] | None = None
+    allowed_domains: list[str] | None = None
+    messages: dict[str, str] | None = None
     people: dict[str, DeclaredPerson] = field(default_factory=dict)
+    groups: dict[str, DeclaredGroup] = field(default_factory=dict)
     connections: dict[str, DeclaredConnection] = field(default_factory=dict)
     datasets: dict[str, DeclaredDataset] = field(default_factory=dict)
     queries: dict[str, DeclaredQuery] = field(default_factory=dict)

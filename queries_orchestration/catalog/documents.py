@@ -6,11 +6,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from queries_orchestration.catalog.declared import Declared, DeclaredWorkspace
+from queries_orchestration.catalog.read_workspace import (
+    read_allowed_domains,
+    read_limits,
+    read_messages,
+)
 from queries_orchestration.catalog.sections import (
     LONGEST_TEXT,
     SECTIONS,
     SectionReader,
-    read_limits,
     read_time_zone,
     read_title,
 )
@@ -53,12 +57,17 @@ def _workspace_of(
     if node is None:
         return nameless
     nodes = shape.mapping(
-        node, "`workspace`", required=("name",), optional=("title", "time_zone", "limits")
+        node,
+        "`workspace`",
+        required=("name",),
+        optional=("title", "time_zone", "limits", "allowed_domains", "messages"),
     )
     name = shape.text(nodes.get("name"), "`name` of the workspace", longest=LONGEST_TEXT)
     title = read_title(nodes.get("title"), "the workspace", shape)
     time_zone = read_time_zone(nodes.get("time_zone"), shape)
     limits = read_limits(nodes.get("limits"), shape)
+    allowed_domains = read_allowed_domains(nodes.get("allowed_domains"), shape)
+    messages = read_messages(nodes.get("messages"), shape)
     if not name or not shape.check_name(nodes["name"], name, "`workspace`"):
         return nameless
     workspace = workspaces.setdefault(name, DeclaredWorkspace(name=name, at=node))
@@ -68,6 +77,12 @@ def _workspace_of(
         workspace.time_zone = time_zone
     if "limits" in nodes and _said_first(workspace, "limits", limits, nodes, shape):
         workspace.limits = limits
+    if "allowed_domains" in nodes and _said_first(
+        workspace, "allowed_domains", allowed_domains, nodes, shape
+    ):
+        workspace.allowed_domains = allowed_domains
+    if "messages" in nodes and _said_first(workspace, "messages", messages, nodes, shape):
+        workspace.messages = messages
     return workspace
 
 
@@ -78,7 +93,7 @@ def _said_first(
     first = workspace.nodes.setdefault(key, nodes[key])
     if first is nodes[key]:
         return True
-    if value and value != getattr(workspace, key):
+    if value not in (None, "") and value != getattr(workspace, key):
         shape.fault(
             nodes[key],
             f"the workspace `{workspace.name}` has another {key} at {first.file}:{first.line}",

@@ -47,6 +47,10 @@ class Names(Generic[Row]):
         """Return the row as it will be; None if nothing has the name or it has faults."""
         return self._rows.get(name)
 
+    def all_after(self) -> list[Row]:
+        """Return the rows as they will be, those without faults."""
+        return [row for row in self._rows.values() if row is not None]
+
     def declare(self, row: Row) -> None:
         """Take the row that the files make of a definition without faults."""
         self._rows[row.name] = row

@@ -10,7 +10,10 @@ from typing import Any, Generic, Literal, TypeVar
 
 from queries_orchestration.catalog.prune import Surplus
 from queries_orchestration.store.datasets import SourceConnection, StoredDataset
+from queries_orchestration.store.groups import Group
+from queries_orchestration.store.outside_addresses import OutsideAddress
 from queries_orchestration.store.people import Person
+from queries_orchestration.store.recipients import RecipientKind
 from queries_orchestration.store.report_queries import ReportQueries
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source, SourceVersion
@@ -20,11 +23,20 @@ Outcome = Literal["created", "changed", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
+class ListedRecipient:
+    """One recipient of a schedule; ``title`` is the name of an outside address."""
+
+    kind: RecipientKind
+    id: str
+    title: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduleRows:
-    """A schedule with the ids of its recipients in their order."""
+    """A schedule with its recipients in their order."""
 
     schedule: Schedule
-    recipients: tuple[str, ...]
+    recipients: tuple[ListedRecipient, ...]
 
     @property
     def name(self) -> str:
@@ -37,7 +49,9 @@ class ScheduleRows:
         return self.schedule.written_by
 
 
-Row = TypeVar("Row", Workspace, Person, SourceConnection, StoredDataset, Source, ScheduleRows)
+Row = TypeVar(
+    "Row", Workspace, Person, Group, SourceConnection, StoredDataset, Source, ScheduleRows
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +80,15 @@ class Planned(Generic[Row]):
 class WorkspacePlan:
     """All that will be written into one workspace; without ``surplus`` nothing is pruned.
 
-    ``reports`` are those of the files, and those that get a version because a query got one.
+    ``outside`` are addresses that are new or have another name. ``reports`` are those of the files,
+    and those that get a version because a query got one.
     """
 
     workspace: Planned[Workspace]
     surplus: Surplus | None = None
     people: list[Planned[Person]] = field(default_factory=list)
+    groups: list[Planned[Group]] = field(default_factory=list)
+    outside: list[OutsideAddress] = field(default_factory=list)
     connections: list[Planned[SourceConnection]] = field(default_factory=list)
     datasets: list[Planned[StoredDataset]] = field(default_factory=list)
     queries: list[Planned[Source]] = field(default_factory=list)
@@ -84,7 +101,7 @@ class WorkspacePlan:
 def content_of(row: Any) -> dict[str, Any]:
     """Return the columns of a row, of a schedule with its recipients, without who wrote it."""
     columns = (
-        asdict(row.schedule) | {"recipients": row.recipients}
+        asdict(row.schedule) | {"recipients": [asdict(one) for one in row.recipients]}
         if isinstance(row, ScheduleRows)
         else asdict(row)
     )

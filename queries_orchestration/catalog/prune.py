@@ -9,8 +9,16 @@ from typing import Literal, Protocol, TypeVar
 from sqlalchemy import Connection
 
 from queries_orchestration.catalog.declared import DeclaredWorkspace
-from queries_orchestration.store import datasets, people, schedules, sources
+from queries_orchestration.store import (
+    datasets,
+    groups,
+    outside_addresses,
+    people,
+    schedules,
+    sources,
+)
 from queries_orchestration.store.datasets import SourceConnection, StoredDataset
+from queries_orchestration.store.groups import Group
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.removal import remove
 from queries_orchestration.store.schedules import Schedule
@@ -35,6 +43,7 @@ class Surplus:
     """The rows of one workspace that the files lack and that prune may take away."""
 
     people: list[Person]
+    groups: list[Group]
     connections: list[SourceConnection]
     datasets: list[StoredDataset]
     queries: list[Source]
@@ -66,6 +75,7 @@ def surplus_of(
     stored_reports = (source for source in stored_sources if source.kind == "report")
     return Surplus(
         people=lacking(people.listing(connection, workspace_id), declared.people),
+        groups=lacking(groups.listing(connection, workspace_id), declared.groups),
         connections=lacking(
             datasets.connections_listing(connection, workspace_id), declared.connections
         ),
@@ -80,8 +90,8 @@ def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> lis
     """Take the rows away, those that refer before those that are referred to.
 
     What something refers to stays: schedules ended, reports and queries archived, people
-    deactivated, datasets and connections as they are. A row that had come to that before is not
-    returned.
+    deactivated, groups, datasets and connections as they are. A row that had come to that before is
+    not returned.
     """
     pruned: list[PrunedRow] = []
 
@@ -91,6 +101,7 @@ def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> lis
 
     for schedule in surplus.schedules:
         record("schedules", schedule.name, _prune_schedule(connection, schedule))
+    outside_addresses.remove_unused(connection, workspace.id)
     for report in surplus.reports:
         record("reports", report.name, _prune_source(connection, report))
     for query in surplus.queries:
@@ -99,6 +110,8 @@ def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> lis
         record("datasets", dataset.name, "removed" if remove(connection, dataset) else "kept")
     for source in surplus.connections:
         record("connections", source.name, "removed" if remove(connection, source) else "kept")
+    for group in surplus.groups:
+        record("groups", group.name, "removed" if remove(connection, group) else "kept")
     in_access_rules = _people_in_access_rules(connection, workspace.id)
     for person in surplus.people:
         referred_to = person.name in in_access_rules
@@ -140,7 +153,7 @@ def _prune_person(
         return "removed"
     if not person.active:
         return None
-    people.change(connection, replace(person, active=False, written_by="file"))
+    people.change(connection, replace(person, active=False, left_workspace=True, written_by="file"))
     return "deactivated"
 
 

@@ -16,13 +16,13 @@ from queries_orchestration.catalog.declared import (
     DeclaredReport,
     DeclaredSchedule,
 )
-from queries_orchestration.catalog.shape import (
-    LARGEST_BIG_INTEGER,
-    LARGEST_INTEGER,
-    Shape,
+from queries_orchestration.catalog.read_recipients import (
+    read_address,
+    read_group,
+    read_recipients,
 )
+from queries_orchestration.catalog.shape import Shape
 from queries_orchestration.catalog.yaml_file import Node, shown
-from queries_orchestration.model.addresses import clean_address
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.formats import FORMATS_OF, SourceKind
 from queries_orchestration.model.time_zones import zone
@@ -31,13 +31,6 @@ from queries_orchestration.model.titles import LONGEST_TITLE
 LONGEST_TEXT: Final = 200
 ROLES: Final = ("reader", "author", "administrator", "service")
 MISSED_SLOTS: Final = ("latest", "all", "none")
-
-LIMITS: Final = {
-    "export_bytes": LARGEST_BIG_INTEGER,
-    "export_seconds": LARGEST_INTEGER,
-    "statement_seconds": LARGEST_INTEGER,
-}
-"""What a workspace may limit, and the largest number of each."""
 
 SectionReader = Callable[[str, Node, Shape], Declared]
 
@@ -56,7 +49,7 @@ def _read_person(name: str, at: Node, shape: Shape) -> DeclaredPerson:
         title=read_title(nodes.get("title"), what, shape),
         at=at,
         nodes=nodes,
-        address=_address(nodes.get("address"), what, shape),
+        address=read_address(nodes.get("address"), what, shape),
         roles=frozenset(roles),
         active=shape.boolean(nodes.get("active"), f"`active` of {what}", default=True),
     )
@@ -133,11 +126,6 @@ def _read_schedule(name: str, at: Node, shape: Shape) -> DeclaredSchedule:
         ),
     )
     kind = _source_kind(nodes, at, what, shape)
-    recipients = shape.items(nodes.get("recipients"), f"`recipients` of {what}")
-    if "recipients" in nodes and nodes["recipients"].content == []:
-        shape.fault(nodes["recipients"], f"{what} needs at least one recipient")
-    for recipient in recipients:
-        shape.text(recipient, f"a recipient of {what}", longest=LONGEST_TEXT)
     values = nodes.get("values")
     if values is not None and not isinstance(values.content, dict):
         shape.fault(values, f"`values` of {what} must be a mapping from parameters to values")
@@ -165,7 +153,7 @@ def _read_schedule(name: str, at: Node, shape: Shape) -> DeclaredSchedule:
         starts_on=shape.date(nodes.get("starts_on"), f"`starts_on` of {what}"),
         ends_on=shape.date(nodes.get("ends_on"), f"`ends_on` of {what}"),
         format=shape.choice(nodes.get("format"), f"`format` of {what}", FORMATS_OF[kind]),
-        recipients=recipients,
+        recipients=read_recipients(nodes.get("recipients"), what, shape),
         values=values.plain() if values is not None and isinstance(values.content, dict) else {},
         skip_empty=skip_empty,
         missed_slots=shape.choice(
@@ -201,19 +189,6 @@ def read_time_zone(node: Node | None, shape: Shape) -> str:
             shape.fault(node, error.message)
             return ""
     return name
-
-
-def read_limits(node: Node | None, shape: Shape) -> dict[str, int | None] | None:
-    """Return the limits of a workspace, each by its name; None for none of them."""
-    if node is None:
-        return None
-    nodes = shape.mapping(node, "`limits` of the workspace", required=(), optional=tuple(LIMITS))
-    return {
-        name: shape.positive_integer(
-            nodes.get(name), f"`{name}` of the workspace's limits", largest=largest
-        )
-        for name, largest in LIMITS.items()
-    }
 
 
 def _fields_as_list(node: Node | None, what: str, shape: Shape) -> Node | None:
@@ -258,19 +233,6 @@ def _mapping(node: Node | None) -> dict[str, Node]:
     return node.content if node is not None and isinstance(node.content, dict) else {}
 
 
-def _address(node: Node | None, what: str, shape: Shape) -> str | None:
-    if node is None or node.content is None:
-        return None
-    text = shape.text(node, f"`address` of {what}", longest=320)
-    if not text:
-        return None
-    try:
-        return clean_address(text)
-    except Refused as error:
-        shape.fault(node, f"`address` of {what}: {error.message}")
-        return None
-
-
 def _url_variable(node: Node | None, what: str, shape: Shape) -> str:
     text = shape.text(node, f"`url_variable` of {what}", longest=2_000)
     if node is None or not text:
@@ -298,6 +260,7 @@ def _url_variable(node: Node | None, what: str, shape: Shape) -> str:
 
 SECTIONS: Final[dict[str, SectionReader]] = {
     "people": _read_person,
+    "groups": read_group,
     "connections": _read_connection,
     "datasets": _read_dataset,
     "queries": _read_query,

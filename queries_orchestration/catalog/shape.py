@@ -85,6 +85,17 @@ class Shape:
             self.fault(node, f"{what} must be one line without control characters")
         return content
 
+    def lines(self, node: Node | None, what: str, *, longest: int) -> str:
+        """Return a text of one or several lines, not empty; "" for an absent one."""
+        if node is None or not isinstance(node.content, str) or "\n" not in node.content.strip():
+            return self.text(node, what, longest=longest)
+        content = node.content.strip()
+        if len(content) > longest:
+            self.fault(node, f"{what} has {len(content)} characters; {longest} is the most")
+        elif not all(is_one_line(line) for line in content.split("\n")):
+            self.fault(node, f"{what} must not have control characters")
+        return content
+
     def boolean(self, node: Node | None, what: str, *, default: bool) -> bool:
         """Return true or false."""
         if node is None:

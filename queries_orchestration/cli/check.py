@@ -15,7 +15,9 @@ from queries_orchestration.cli.dagster_home import dagster_home_of
 from queries_orchestration.cli.output import json_option, print_json
 from queries_orchestration.cli.verb import is_ready, pass_settings
 from queries_orchestration.deliveries.check import STUCK_AFTER, check as find
+from queries_orchestration.model.clock import system_clock
 from queries_orchestration.orchestration.tags import LANE
+from queries_orchestration.receives.backends import communications_of
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.database import Database
 
@@ -40,6 +42,7 @@ def check(settings: Settings, stuck_after: int, as_json: bool) -> None:
         settings,
         Database(url) if is_ready(url) else None,
         lane_limits=lane_limits(dagster_home_of(settings) / "dagster.yaml"),
+        communications=communications_of(settings, system_clock),
         stuck_after=timedelta(minutes=stuck_after),
     )
     if as_json:

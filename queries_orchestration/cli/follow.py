@@ -188,13 +188,13 @@ def _look(backends: Backends, work: Followed) -> _Look:
     if not unfinished:
         return _Look(progress=progress, waits_for=None)
     waiting = unfinished[0]
-    why = waiting.why if waiting.until or waiting.is_running else "a worker"
+    why = "a worker" if waiting.may_start else waiting.why
     until = f", until {local_text(waiting.until)}" if waiting.until else ""
     is_silent = waiting.until is None or waiting.until <= at
     return _Look(
         progress=progress,
         waits_for=why + until,
-        may_start=waiting.until is None,
+        may_start=waiting.may_start,
         is_running=waiting.is_running,
         is_idle=is_silent or not waiting.is_running,
         receives=claim.receive_number if claim else 0,

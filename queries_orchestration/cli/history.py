@@ -28,7 +28,7 @@ from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import NotFound
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
-from queries_orchestration.store import occurrences, schedules, workspaces
+from queries_orchestration.store import occurrences, people, schedules, transfers, workspaces
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
@@ -40,6 +40,7 @@ class Chapter:
 
     workspace: Workspace
     schedule: Schedule
+    transfers: list[dict[str, Any]]
     told: list[tuple[Occurrence, dict[str, Any]]]
 
 
@@ -65,6 +66,7 @@ def history(
             Chapter(
                 workspace=place,
                 schedule=plan,
+                transfers=_transfers(connection, plan),
                 told=[
                     (occurrence, occurrence_json(connection, backends, place, plan, occurrence))
                     for occurrence in occurrences.history(
@@ -78,9 +80,7 @@ def history(
         print_json(
             {
                 "occurrences": [one for chapter in chapters for _, one in chapter.told],
-                "schedules": [
-                    _schedule(chapter.workspace, chapter.schedule) for chapter in chapters
-                ],
+                "schedules": [_schedule(chapter) for chapter in chapters],
             }
         )
         return
@@ -111,15 +111,34 @@ def _chosen(
     return chosen
 
 
-def _schedule(place: Workspace, plan: Schedule) -> dict[str, Any]:
+def _transfers(connection: Connection, plan: Schedule) -> list[dict[str, Any]]:
+    def name(person_id: str) -> str | None:
+        person = people.get(connection, plan.workspace_id, person_id)
+        return person.name if person else None
+
+    return [
+        {
+            "from": name(one.from_person_id),
+            "to": name(one.to_person_id),
+            "by": name(one.transferred_by),
+            "at": one.transferred_at,
+            "reason": one.reason,
+        }
+        for one in transfers.of_schedule(connection, plan.workspace_id, plan.id)
+    ]
+
+
+def _schedule(chapter: Chapter) -> dict[str, Any]:
+    plan = chapter.schedule
     return {
-        "workspace": place.name,
+        "workspace": chapter.workspace.name,
         "schedule": plan.name,
         "state": plan.state,
         "pause_code": plan.pause_code,
         "pause_reason": plan.pause_reason,
         "next_slot": plan.next_slot,
         "failure_streak": plan.failure_streak,
+        "transfers": chapter.transfers,
     }
 
 
@@ -130,6 +149,12 @@ def _print(chapter: Chapter) -> None:
         click.echo(f"  {local_text(schedule.next_slot, zone_of(schedule))}  next")
     if schedule.state == "paused":
         print_wrapped(f"paused with {schedule.pause_code}: {schedule.pause_reason}", indent=2)
+    for one in chapter.transfers:
+        why = f": {one['reason']}" if one["reason"] else ""
+        when = local_text(one["at"], zone_of(schedule))
+        print_wrapped(
+            f"transferred from {one['from']} to {one['to']} by {one['by']} at {when}{why}", indent=2
+        )
     for occurrence, told in chapter.told:
         slot = slot_text(schedule, occurrence)
         ended = occurrence.outcome or occurrence.state

@@ -6,10 +6,10 @@ import click
 
 from queries_orchestration.cli.output import json_option, local_text, print_json
 from queries_orchestration.cli.verb import pass_ready_settings
-from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.mailbox import Mailbox
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import Refused
+from queries_orchestration.receives.backends import communications_of
 from queries_orchestration.settings import Settings
 
 
@@ -18,9 +18,7 @@ from queries_orchestration.settings import Settings
 @pass_ready_settings
 def mailbox(settings: Settings, as_json: bool) -> None:
     """List the messages of the local mailbox, oldest first."""
-    backend = open_communications(
-        settings.communications_url, from_address=settings.from_address, clock=system_clock
-    )
+    backend = communications_of(settings, system_clock)
     if not isinstance(backend, Mailbox):
         raise Refused("Messages do not go to a local mailbox here.", code="no_mailbox")
     messages = backend.messages()

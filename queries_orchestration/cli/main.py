@@ -13,12 +13,14 @@ import click
 
 from queries_orchestration.cli.catalog import catalog
 from queries_orchestration.cli.check import check
+from queries_orchestration.cli.dispatch import dispatch
 from queries_orchestration.cli.export import export
 from queries_orchestration.cli.exports import exports
 from queries_orchestration.cli.history import history
 from queries_orchestration.cli.init import init
 from queries_orchestration.cli.mailbox import mailbox
 from queries_orchestration.cli.output import tell_failure
+from queries_orchestration.cli.resend import resend
 from queries_orchestration.cli.run_now import run_now
 from queries_orchestration.cli.schedules import schedules
 from queries_orchestration.cli.tick import tick
@@ -43,7 +45,9 @@ for command in (
     catalog,
     schedules,
     tick,
+    dispatch,
     run_now,
+    resend,
     export,
     exports,
     history,

@@ -116,7 +116,7 @@ def local_text(instant: datetime, clocks: tzinfo = UTC) -> str:
 def slot_text(schedule: Schedule, occurrence: Occurrence) -> str:
     """Return an occurrence's slot as the clocks of its schedule show it, or who asked for it."""
     if occurrence.slot is None:
-        return occurrence.via
+        return occurrence.via if occurrence.purpose == "delivery" else occurrence.purpose
     return local_text(occurrence.slot, zone_of(schedule))
 
 

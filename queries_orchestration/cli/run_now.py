@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from typing import Any
 
 import click
 
 from queries_orchestration.cli.asker import person_named, schedule_named, workspace_named
-from queries_orchestration.cli.follow import Followed, follow, publish_now
-from queries_orchestration.cli.output import end_failed, json_option, print_json, print_wrapped
-from queries_orchestration.cli.told_occurrence import occurrence_json, result_text
+from queries_orchestration.cli.follow_occurrence import follow_occurrence
+from queries_orchestration.cli.output import json_option
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import (
     check_work_options,
@@ -22,12 +19,8 @@ from queries_orchestration.cli.words import (
 )
 from queries_orchestration.deliveries.run_now import run_now as admit
 from queries_orchestration.model.clock import system_clock
-from queries_orchestration.model.errors import NotFound
-from queries_orchestration.receives.backends import Backends, open_backends
-from queries_orchestration.settings import DELIVERY_LANE, REPORT_LANE, Settings
-from queries_orchestration.store import claims, occurrences
-from queries_orchestration.store.schedules import Schedule
-from queries_orchestration.store.workspaces import Workspace
+from queries_orchestration.receives.backends import open_backends
+from queries_orchestration.settings import Settings
 
 
 @click.command("run-now")
@@ -69,51 +62,6 @@ def run_now(
         client_key=client_key,
         reason=reason,
     )
-    followed = _followed(backends, place, plan, key)
-    if not work:
-        publish_now(backends, followed)
-    if not no_wait:
-        follow(backends, followed, work_here=work, wait=wait, quiet=as_json)
-    with backends.database.read() as connection:
-        occurrence = occurrences.get(connection, place.id, key)
-        if occurrence is None:
-            raise NotFound(f"The occurrence {key} is gone.")
-        told = occurrence_json(connection, backends, place, plan, occurrence)
-    if occurrence.outcome in ("failed", "cancelled"):
-        if not as_json:
-            _print(told)
-        end_failed(told, as_json=as_json)
-    if as_json:
-        print_json(told)
-    elif no_wait:
-        click.echo(key)
-    else:
-        _print(told)
-
-
-def _followed(backends: Backends, place: Workspace, plan: Schedule, key: str) -> Followed:
-    with backends.database.read() as connection:
-        occurrence = occurrences.get(connection, place.id, key)
-        export_id = (occurrence and occurrence.export_id) or ""
-        is_rendered = claims.get(connection, place.id, export_id) is not None
-    work = Followed(
-        workspace_id=place.id,
-        key=key,
-        export_id=export_id,
-        lane=DELIVERY_LANE,
-        label=f"Running {place.name}/{plan.name}",
-        later=(
-            f"{key} does not end with this command. To see it:\n"
-            f"  queries history {plan.name} --workspace {place.name}"
-        ),
+    follow_occurrence(
+        backends, place, plan, key, work=work, no_wait=no_wait, wait=wait, as_json=as_json
     )
-    if not is_rendered:
-        return work
-    label = f"Rendering {place.name}/{plan.name}"
-    return replace(work, first=replace(work, key=export_id, lane=REPORT_LANE, label=label))
-
-
-def _print(told: dict[str, Any]) -> None:
-    click.echo(f"{told['workspace']}/{told['schedule']}  {told['outcome']}  {told['occurrence']}")
-    if result := result_text(told):
-        print_wrapped(result, indent=2)

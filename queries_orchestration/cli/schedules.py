@@ -19,6 +19,15 @@ from queries_orchestration.cli.output import (
     zone_of,
 )
 from queries_orchestration.cli.preview import preview
+from queries_orchestration.cli.told_recipient import (
+    recipient_text,
+    recipients_json,
+    recipients_text,
+    unsubscribed_json,
+)
+from queries_orchestration.cli.transfer import transfer
+from queries_orchestration.cli.try_delivery import try_delivery
+from queries_orchestration.cli.unsubscriptions import resubscribe, unsubscribe
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import set_option, workspace_option
 from queries_orchestration.deliveries import schedule_changes
@@ -37,6 +46,10 @@ def schedules() -> None:
 
 
 schedules.add_command(preview)
+schedules.add_command(unsubscribe)
+schedules.add_command(resubscribe)
+schedules.add_command(try_delivery)
+schedules.add_command(transfer)
 
 
 @schedules.command("list")
@@ -170,7 +183,8 @@ def _tell(database: Database, place: Workspace, plan: Schedule, *, as_json: bool
             ("values", values_text(told["values"])),
             ("format", plan.format),
             ("owner", told["owner"]),
-            ("recipients", ", ".join(told["recipients"])),
+            ("recipients", recipients_text(told["recipients"])),
+            ("unsubscribed", ", ".join(map(recipient_text, told["unsubscribed"]))),
             ("missed slots", plan.missed_slots),
             ("late by at most", plan.lateness_limit and f"{plan.lateness_limit} s"),
             ("if empty", _if_empty(told)),
@@ -187,11 +201,6 @@ def _recurrence(plan: Schedule) -> str:
 def _json(connection: Connection, place: Workspace, plan: Schedule) -> dict[str, Any]:
     source = sources.get(connection, place.id, plan.source_id)
     owner = people.get(connection, place.id, plan.owner_id)
-    recipients = [
-        person.name
-        for person_id in schedules_store.recipients(connection, place.id, plan.id)
-        if (person := people.get(connection, place.id, person_id)) is not None
-    ]
     return {
         "workspace": place.name,
         "schedule": plan.name,
@@ -214,7 +223,8 @@ def _json(connection: Connection, place: Workspace, plan: Schedule) -> dict[str,
         "values": plan.runtime_values,
         "format": plan.format,
         "owner": owner.name if owner else None,
-        "recipients": recipients,
+        "recipients": recipients_json(connection, place, plan),
+        "unsubscribed": unsubscribed_json(connection, place, plan),
         "skip_empty": plan.skip_empty,
         "missed_slots": plan.missed_slots,
         "lateness_limit": plan.lateness_limit,

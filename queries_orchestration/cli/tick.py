@@ -22,12 +22,14 @@ from queries_orchestration.cli.told import Told, tell
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import Instant
 from queries_orchestration.deliveries.dispatch import run_pass
+from queries_orchestration.deliveries.stop_dispatch import told
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import QueriesError, Refused
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import Settings
-from queries_orchestration.store import cross_workspace
+from queries_orchestration.store import cross_workspace, dispatch_stops
 from queries_orchestration.store.cross_workspace import Waiting
+from queries_orchestration.store.dispatch_stops import DispatchStop
 
 
 class PassHeld(QueriesError):
@@ -84,12 +86,15 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
             for name in totals:
                 totals[name] += getattr(done, name)
     with backends.database.read() as connection:
+        stopped = dispatch_stops.current(connection)
         unfinished = _unfinished(connection, settings)
         waiting = [(tell(connection, one.key), one) for one in unfinished]
     if as_json:
-        _print_json(moment, held_by, totals, worked, waiting)
+        _print_json(moment, held_by, stopped, totals, worked, waiting)
     else:
         _print_text(moment, held_by, totals, worked, waiting)
+    if stopped is not None:
+        click.echo(f"\ndispatch_stopped: {told(stopped)}", err=True)
 
 
 def _unfinished(connection: Connection, settings: Settings) -> list[Waiting]:
@@ -100,7 +105,7 @@ def _lanes_that_may_start(backends: Backends) -> list[str]:
     """Return the lanes that are worth a process: what waits for an instant cannot start."""
     with backends.database.read() as connection:
         may_start = [
-            one.lane for one in _unfinished(connection, backends.settings) if one.until is None
+            one.lane for one in _unfinished(connection, backends.settings) if one.may_start
         ]
     return sorted(set(may_start))
 
@@ -113,6 +118,7 @@ def _look_up(backends: Backends, key: str) -> Told:
 def _print_json(
     moment: datetime,
     held_by: str | None,
+    stopped: DispatchStop | None,
     totals: dict[str, int],
     worked: list[Told],
     waiting: list[tuple[Told, Waiting]],
@@ -121,6 +127,8 @@ def _print_json(
         {
             "at": moment,
             "held_by": held_by,
+            "stopped": stopped
+            and {"at": stopped.stopped_at, "by": stopped.stopped_by, "reason": stopped.stop_reason},
             **totals,
             "worked": [
                 {

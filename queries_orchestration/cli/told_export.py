@@ -35,6 +35,7 @@ def export_json(workspace: str, file: ExportFile) -> dict[str, Any]:
         "sha256": export.sha256,
         "replaced_characters": export.replaced_characters,
         "cut_cells": export.cut_cells,
+        "cut_sections": export.cut_sections,
         "columns": export.columns,
         "snapshot_at": export.snapshot_at,
         "started_at": export.started_at,

@@ -7,8 +7,19 @@ from typing import Any
 from sqlalchemy import Connection
 
 from queries_orchestration.cli.output import local_text
+from queries_orchestration.cli.told_recipient import recipient_json, recipient_text
+from queries_orchestration.model.message_states import latest_state
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import claims, deliveries, exports, people
+from queries_orchestration.store import (
+    claims,
+    deliveries,
+    exports,
+    message_states,
+    notices,
+    people,
+    resends,
+)
+from queries_orchestration.store.message_states import ToldState
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
@@ -23,12 +34,18 @@ def occurrence_json(
 ) -> dict[str, Any]:
     """Return the JSON that tells an occurrence: how it ended, its file, what each recipient got."""
     actor = occurrence.actor_id and people.get(connection, place.id, occurrence.actor_id)
+    asker = occurrence.requested_by and people.get(connection, place.id, occurrence.requested_by)
     return {
         "occurrence": occurrence.key,
         "workspace": place.name,
         "schedule": plan.name,
         "slot": occurrence.slot,
         "via": occurrence.via,
+        "purpose": occurrence.purpose,
+        "resend_of": resends.origin_of(connection, place.id, occurrence.key),
+        "requested_by": asker.name if asker else None,
+        "reason": occurrence.reason,
+        "admitted_at": occurrence.admitted_at,
         "state": occurrence.state,
         "outcome": occurrence.outcome,
         "code": occurrence.code,
@@ -37,10 +54,12 @@ def occurrence_json(
         "receives": occurrence.receive_number,
         "attempts": _attempts(connection, occurrence),
         "source_changed": occurrence.source_changed,
+        "message_fault": occurrence.message_fault,
         "late_file": _late_file(connection, occurrence),
         "settled_at": occurrence.settled_at,
         "file": _file(connection, backends, occurrence),
         "deliveries": _deliveries(connection, occurrence),
+        "notices": _notices(connection, occurrence),
     }
 
 
@@ -88,18 +107,59 @@ def _attempts(connection: Connection, occurrence: Occurrence) -> list[dict[str, 
 
 
 def _deliveries(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
+    workspace_id, key = occurrence.workspace_id, occurrence.key
+    messages: dict[str, list[ToldState]] = {}
+    for state in message_states.of_occurrence(connection, workspace_id, key):
+        messages.setdefault(state.communication_key, []).append(state)
     told: list[dict[str, Any]] = []
-    for delivery in deliveries.of_occurrence(connection, occurrence.workspace_id, occurrence.key):
-        person = people.get(connection, occurrence.workspace_id, delivery.person_id)
+    for delivery in deliveries.of_occurrence(connection, workspace_id, key):
         told.append(
-            {
-                "person": person.name if person else None,
+            recipient_json(connection, workspace_id, delivery.recipient_id)
+            | {
                 "state": delivery.state,
                 "code": delivery.code,
+                "words": delivery.refusal_words,
+                "resubmitted_at": delivery.resubmitted_at,
                 "message_id": delivery.message_id,
+                "message": _message(messages.get(delivery.communication_key, [])),
             }
         )
-    return sorted(told, key=lambda delivery: delivery["person"] or "")
+    return sorted(told, key=_place)
+
+
+def _place(told: dict[str, Any]) -> tuple[bool, bool, str]:
+    """People come first by their names, then outside addresses that have one, then the others."""
+    return told["person"] is None, told["title"] is None, recipient_text(told)
+
+
+def _message(told: list[ToldState]) -> dict[str, Any] | None:
+    """Return how a message stands by what its provider told last; None if it told nothing."""
+    latest = latest_state(one.state for one in told)
+    return next(
+        (
+            {"state": one.state, "code": one.code, "at": one.at}
+            for one in told
+            if one.state == latest
+        ),
+        None,
+    )
+
+
+def _notices(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
+    """Return who was to be told of its failure, or of the pause that it led to."""
+    told: list[dict[str, Any]] = []
+    for notice in notices.of_occurrence(connection, occurrence.workspace_id, occurrence.key):
+        person = people.get(connection, occurrence.workspace_id, notice.person_id)
+        told.append(
+            {
+                "kind": notice.kind,
+                "person": person.name if person else None,
+                "state": notice.state,
+                "code": notice.outcome_code,
+                "concluded_at": notice.concluded_at,
+            }
+        )
+    return sorted(told, key=lambda notice: (notice["kind"], notice["person"] or ""))
 
 
 def result_text(told: dict[str, Any]) -> str:
@@ -111,24 +171,49 @@ def result_text(told: dict[str, Any]) -> str:
         parts.append(f"for {told['actor']}")
     if told["receives"] > 1:
         parts.append(f"in {told['receives']} receives")
-    got = ", ".join(
-        f"{delivery['person']} {delivery['state']}"
-        + (f" ({delivery['code']})" if delivery["code"] else "")
-        for delivery in told["deliveries"]
-    )
+    got = ", ".join(_delivery_text(delivery) for delivery in told["deliveries"])
     return ": ".join(filter(None, (" ".join(parts), got)))
 
 
+def _delivery_text(delivery: dict[str, Any]) -> str:
+    said = f"{recipient_text(delivery)} {delivery['state']}"
+    if reason := ": ".join(filter(None, (delivery["code"], delivery["words"]))):
+        said += f" ({reason})"
+    if delivery["resubmitted_at"]:
+        said += ", submitted twice"
+    message = delivery["message"]
+    if message and message["state"] != "accepted":
+        said += f", {message['state']}" + (f" ({message['code']})" if message["code"] else "")
+    return said
+
+
 def notes_text(told: dict[str, Any]) -> list[str]:
-    """Return what else is to be known: a changed source, a file that came too late."""
+    """Return what else is to be known: who asked, what is unusual about it, who was told."""
     notes = []
+    if told["purpose"] != "delivery":
+        what = "a test" if told["purpose"] == "test" else f"sends {told['resend_of']} again"
+        why = f": {told['reason']}" if told["reason"] else ""
+        when = local_text(told["admitted_at"])
+        notes.append(f"{what}, asked for by {told['requested_by']} at {when}{why}")
     if told["source_changed"]:
         notes.append("its source has changed since the schedule was set up")
+    if told["message_fault"]:
+        notes.append(
+            f"its messages have the standard {told['message_fault']}: the workspace's own could not"
+            " be used"
+        )
     if late := told["late_file"]:
         notes.append(
             f"its report was rendered later, at {local_text(late['completed_at'])}, and is"
             f" {'kept' if late['state'] == 'ready' else late['state']}: export {late['export']}"
         )
+    if told["notices"]:
+        heard = ", ".join(
+            f"{notice['person']} {notice['state']}"
+            + (f" ({notice['code']})" if notice["code"] else "")
+            for notice in told["notices"]
+        )
+        notes.append(f"told of it: {heard}")
     return notes
 
 

@@ -19,6 +19,9 @@ class _Header(BaseHeader):
     """
 
     def fold(self, *, policy: Policy) -> str:
+        if self.name.lower() == "list-unsubscribe":
+            # A link has nowhere to fold, and the library would make encoded words of it.
+            return f"{self.name}: {self}{policy.linesep}"
         if self.isascii() or (isinstance(policy, EmailPolicy) and policy.utf8):
             return super().fold(policy=policy)
         text, rest = str(self), ""
@@ -52,7 +55,9 @@ def email_message(message: Message, *, sender: Address, date: datetime) -> Email
     recipient = _address(message.recipient_name, message.recipient_address)
     utf8 = not (recipient.addr_spec.isascii() and sender.addr_spec.isascii())
     mail = EmailMessage(_SMTP.clone(utf8=utf8))
-    mail["From"] = sender
+    mail["From"] = Address(
+        message.sender_name or sender.display_name, sender.username, sender.domain
+    )
     mail["To"] = recipient
     mail["Subject"] = message.subject
     mail["Date"] = date
@@ -63,6 +68,11 @@ def email_message(message: Message, *, sender: Address, date: datetime) -> Email
     mail.set_content(message.text)
     mail.add_alternative(message.html, subtype="html")
     return mail
+
+
+def needs_utf8(mail: EmailMessage) -> bool:
+    """Whether only a server with SMTPUTF8 can take ``mail``, for an address beyond ASCII."""
+    return isinstance(mail.policy, EmailPolicy) and mail.policy.utf8
 
 
 def _address(name: str, address: str) -> Address:

@@ -7,9 +7,11 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 HEADER_TEXT_LIMIT = 200
+SUBMIT_SECONDS: Final = 900.0
+"""What one submission may take where nobody says otherwise: a whole receive."""
 
 _COMMUNICATION_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9@!._-]{0,199}")
 _MESSAGE_ID = re.compile(r"<[A-Za-z0-9._-]+@[A-Za-z0-9.-]+>")
@@ -49,6 +51,7 @@ class Message:
             digits and ``@ ! . _ -``, at most 200, a letter or digit first.
         recipient_address: as `model.addresses.clean_address` gives it.
         message_id: as `message_id` gives it.
+        sender_name: what the sender is called; "" for the name of the settings.
         headers: further header fields.
 
     Raises:
@@ -62,6 +65,7 @@ class Message:
     text: str = field(repr=False)
     html: str = field(repr=False)
     message_id: str
+    sender_name: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -71,6 +75,7 @@ class Message:
             raise ValueError("a Message-ID is <left@domain>")
         object.__setattr__(self, "recipient_name", clean_header_text(self.recipient_name))
         object.__setattr__(self, "subject", clean_header_text(self.subject))
+        object.__setattr__(self, "sender_name", clean_header_text(self.sender_name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +94,28 @@ class Communications(Protocol):
         """Whether a second submission under the same communication key sends nothing."""
         ...
 
-    def submit(self, message: Message) -> Submission:
+    def submit(self, message: Message, *, seconds: float = SUBMIT_SECONDS) -> Submission:
         """Hand one message over; when this returns, the backend keeps it.
 
+        Args:
+            seconds: how long it may take at most.
+
         Raises:
-            CommunicationsUnavailable: it may work later.
+            CommunicationsUnavailable: it was not taken; it may be later.
             RecipientRefused: this recipient can never get it.
+            SubmissionUncertain: it was handed over whole, and no answer came back.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the connection that is kept for the next message, if there is one."""
+        ...
+
+    def check(self, *, seconds: float = SUBMIT_SECONDS) -> None:
+        """Ask whether the backend would take messages, and send none.
+
+        Raises:
+            CommunicationsUnavailable: it would not; the message says what to do.
         """
         ...
 
@@ -105,3 +126,12 @@ def message_id(communication_key: str, domain: str) -> str:
     A digest, because a key may hold characters that a Message-ID may not.
     """
     return f"<{hashlib.sha256(communication_key.encode()).hexdigest()[:32]}@{domain}>"
+
+
+def unsubscribe_headers(url: str) -> dict[str, str]:
+    """The header fields by which mail programs offer to unsubscribe.
+
+    With one click (RFC 8058) if ``url`` is one of https, as that requires.
+    """
+    one_click = {"List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
+    return {"List-Unsubscribe": f"<{url}>"} | (one_click if url.startswith("https://") else {})

@@ -17,7 +17,11 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from queries_orchestration.communications.email_message import email_message
-from queries_orchestration.communications.interface import Message, Submission
+from queries_orchestration.communications.interface import (
+    SUBMIT_SECONDS,
+    Message,
+    Submission,
+)
 from queries_orchestration.model.errors import CommunicationsUnavailable
 
 _LINK = re.compile(r"https?://\S+/d/\S+")
@@ -49,8 +53,10 @@ class Mailbox:
         self._sender = sender
         self._clock = clock
 
-    def submit(self, message: Message) -> Submission:
+    def submit(self, message: Message, *, seconds: float = SUBMIT_SECONDS) -> Submission:
         """Write the message, unless its key has one already: that one then stays as it is.
+
+        ``seconds`` is not looked at: a disk answers or fails.
 
         Raises:
             CommunicationsUnavailable: the folder cannot be written.
@@ -59,6 +65,22 @@ class Mailbox:
         with self._disk_errors():
             written = self._write_once(f"{message.communication_key}.eml", mail.as_bytes())
         return Submission("accepted" if written else "already_accepted", message.message_id)
+
+    def close(self) -> None:
+        """Do nothing: no connection is kept."""
+
+    def check(self, *, seconds: float = SUBMIT_SECONDS) -> None:
+        """See that the folder can be written, or made once it is needed.
+
+        Raises:
+            CommunicationsUnavailable: it cannot.
+        """
+        with self._disk_errors():
+            there = next(one for one in (self.folder, *self.folder.parents) if one.exists())
+            if not there.is_dir():
+                raise OSError(errno.ENOTDIR, "not a folder")
+            if not os.access(there, os.W_OK | os.X_OK):
+                raise OSError(errno.EACCES, "no right to write")
 
     def _write_once(self, name: str, content: bytes) -> bool:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

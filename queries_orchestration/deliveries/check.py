@@ -9,14 +9,18 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from queries_orchestration.communications.interface import Communications
+from queries_orchestration.deliveries.stop_dispatch import told
+from queries_orchestration.model.errors import CommunicationsUnavailable, QueriesError
 from queries_orchestration.settings import DELIVERY_LANE, LANE_WIDTHS, MAX_RECEIVES, Settings
-from queries_orchestration.store import database, dispatchers, health
+from queries_orchestration.store import database, dispatch_stops, dispatchers, health
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
 from queries_orchestration.store.health import Trouble
 
 DISPATCHER_SILENCE: Final = timedelta(minutes=3)
 DEAD_LETTERS_KEPT: Final = timedelta(days=1)
+ANSWERS_WITHIN: Final = timedelta(seconds=20)
 STUCK_AFTER: Final = timedelta(minutes=30)
 
 _START: Final = "start `dagster dev` or the Dagster daemon, or run `queries tick --work`"
@@ -40,6 +44,7 @@ def check(
     store: Database | None,
     *,
     lane_limits: Mapping[str, object] | None,
+    communications: Communications,
     stuck_after: timedelta = STUCK_AFTER,
 ) -> list[Finding]:
     """Return what is not well, the most pressing first; nothing is written.
@@ -48,16 +53,18 @@ def check(
         store: the application database; None if it is not there or lacks migrations.
         lane_limits: how many runs of each lane Dagster lets go at once; None if its
             configuration is not there.
+        communications: is asked whether it would take messages; none is sent.
         stuck_after: for how long work may wait.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
     """
-    lanes = _lanes(lane_limits)
+    beside = [*_lanes(lane_limits), *_communications(communications)]
     if store is None:
-        return [_not_initialised(), *lanes]
+        return [_not_initialised(), *beside]
     with store.read() as connection:
         return [
+            *_stopped(connection),
             *_dispatcher(connection),
             *(
                 _silent(one)
@@ -65,8 +72,16 @@ def check(
             ),
             *(_waiting(one) for one in health.waiting_long(connection, longer_than=stuck_after)),
             *(_dead(one) for one in health.dead_letters(connection, within=DEAD_LETTERS_KEPT)),
-            *lanes,
+            *beside,
         ]
+
+
+def _communications(communications: Communications) -> list[Finding]:
+    try:
+        communications.check(seconds=ANSWERS_WITHIN.total_seconds())
+    except QueriesError as error:
+        return [Finding(code=CommunicationsUnavailable.code, message=f"{error.message}.")]
+    return []
 
 
 def _not_initialised() -> Finding:
@@ -74,6 +89,11 @@ def _not_initialised() -> Finding:
         code="not_initialised",
         message="The application database is not there, or lacks migrations: run `queries init`.",
     )
+
+
+def _stopped(connection: Connection) -> list[Finding]:
+    stop = dispatch_stops.current(connection)
+    return [Finding(code="dispatch_stopped", message=told(stop))] if stop else []
 
 
 def _dispatcher(connection: Connection) -> list[Finding]:

@@ -7,6 +7,7 @@ receive waits for it.
 from __future__ import annotations
 
 from queries_orchestration.deliveries.await_render import await_render
+from queries_orchestration.deliveries.kept_file import kept_file
 from queries_orchestration.deliveries.resolve import (
     Assignment,
     assignment_of,
@@ -31,6 +32,8 @@ def make_file(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> Exp
         PermanentError, TransientError: see ``exports.make_file`` and ``await_render``.
     """
     assignment, export, opened = _open(backends, receive)
+    if assignment.occurrence.purpose == "resend":
+        return kept_file(backends, receive, assignment, export)
     if not isinstance(opened, OpenedQuery):
         await_render(backends, export, heartbeat)
         # Minutes have passed: who lost access meanwhile delivers nothing.

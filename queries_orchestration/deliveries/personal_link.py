@@ -25,7 +25,7 @@ def link_of(delivery: Delivery, export_id: str) -> DeliveryLink:
         workspace_id=delivery.workspace_id,
         occurrence_key=delivery.occurrence_key,
         export_id=export_id,
-        person_id=delivery.person_id,
+        recipient_id=delivery.recipient_id,
         issued_at=delivery.link_issued_at,
         expires_at=delivery.link_expires_at,
     )

@@ -6,13 +6,20 @@ An offer that no run took needs no step here when Dagster knows nothing of it: i
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from queries_orchestration.deliveries import settle as occurrence_settle
 from queries_orchestration.exports import settle as export_settle
-from queries_orchestration.model.errors import ReceiveLost, TransientError
+from queries_orchestration.model.errors import (
+    QueriesError,
+    ReceiveLost,
+    StoreUnavailable,
+    TransientError,
+)
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.receives.boundary import try_again
+from queries_orchestration.receives.boundary import try_again, unforeseen_told
 from queries_orchestration.receives.runs import Runs
 from queries_orchestration.settings import DELIVERY_LANE, MAX_RECEIVES
 from queries_orchestration.store import claims, cross_workspace
@@ -43,7 +50,7 @@ def recover_silent(backends: Backends, runs: Runs) -> int:
         silent = cross_workspace.silent_receives(
             connection, silence=backends.settings.heartbeat_silence, limit=RECEIVES_A_PASS
         )
-    return sum(_recover(backends, runs, one) for one in silent)
+    return sum(_alone(partial(_recover, backends, runs, one), one.receive.key) for one in silent)
 
 
 def _recover(backends: Backends, runs: Runs, silent: Silent) -> bool:
@@ -53,6 +60,7 @@ def _recover(backends: Backends, runs: Runs, silent: Silent) -> bool:
     with backends.database.transaction() as connection:
         if not claims.take_silent(connection, receive, silence=backends.settings.heartbeat_silence):
             return False
+    backends.reached("silent receive taken, not ended")
     if state == "cancelled":
         cancel(backends, silent.lane, receive.workspace_id, receive.key)
     else:
@@ -78,7 +86,22 @@ def tend_offers(backends: Backends, runs: Runs, lane: str) -> int:
     """
     with backends.database.read() as connection:
         live = cross_workspace.live_offers(connection, lane, limit=OFFERS_A_PASS)
-    return sum(_tend(backends, runs, offer) for offer in live)
+    return sum(_alone(partial(_tend, backends, runs, offer), offer.key) for offer in live)
+
+
+def _alone(end: Callable[[], bool], key: str) -> bool:
+    """End one piece of work; an error that nobody foresaw stops no other, and is logged.
+
+    The next pass finds that piece again.
+    """
+    try:
+        with unforeseen_told(key):
+            return end()
+    except StoreUnavailable:
+        raise
+    except QueriesError as error:
+        log.warning("recovery_failed work=%s code=%s", key, error.code)
+        return False
 
 
 def _tend(backends: Backends, runs: Runs, offer: Offer) -> bool:

@@ -27,6 +27,7 @@ from queries_orchestration.store import (
     claims,
     exports,
     occurrences,
+    resends,
     schedules,
     sources,
     workspaces,
@@ -47,6 +48,8 @@ class Assignment:
     schedule: Schedule
     source: Source
     occurrence: Occurrence
+    origin: Occurrence
+    """The occurrence whose file it is: that which a resend sends again, else itself."""
 
     @property
     def actor_id(self) -> str:
@@ -71,7 +74,18 @@ def assignment_of(connection: Connection, receive: Receive) -> Assignment:
     if schedule is None:
         raise ReceiveLost("The schedule is gone.")
     source = source_of(connection, schedule)
-    return Assignment(workspace, schedule, source, occurrence)
+    origin = _origin_of(connection, occurrence)
+    return Assignment(workspace, schedule, source, occurrence, origin)
+
+
+def _origin_of(connection: Connection, occurrence: Occurrence) -> Occurrence:
+    if occurrence.purpose != "resend":
+        return occurrence
+    key = resends.origin_of(connection, occurrence.workspace_id, occurrence.key)
+    origin = key and occurrences.get(connection, occurrence.workspace_id, key)
+    if not origin:
+        raise ReceiveLost("The occurrence that should be sent again is gone.")
+    return origin
 
 
 def source_of(connection: Connection, schedule: Schedule) -> Source:
@@ -210,10 +224,15 @@ def open_for(
     environment: Mapping[str, str],
 ) -> OpenedSource:
     """Open what the export fixed, its version and values, under the actor's access of now."""
-    file = ExportFile(
+    file = file_of(assignment, export)
+    return open_file_source(connection, file, actor_id=assignment.actor_id, environment=environment)
+
+
+def file_of(assignment: Assignment, export: Export) -> ExportFile:
+    """Return the file of an assignment with all that it belongs to."""
+    return ExportFile(
         export=export,
         source=assignment.source,
-        occurrence=assignment.occurrence,
+        occurrence=assignment.origin,
         schedule=assignment.schedule,
     )
-    return open_file_source(connection, file, actor_id=assignment.actor_id, environment=environment)

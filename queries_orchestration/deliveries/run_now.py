@@ -6,6 +6,8 @@ between leaves an occurrence that the sensor finds.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from queries_orchestration.deliveries.authority import schedule_governed_by
 from queries_orchestration.deliveries.resolve import is_changed, queue_export, source_of
 from queries_orchestration.model.errors import NotFound, Refused
@@ -24,6 +26,7 @@ def run_now(
     client_key: str | None = None,
     via: str = "run-now",
     reason: str | None = None,
+    purpose: Literal["delivery", "test"] = "delivery",
 ) -> str:
     """Admit a manual occurrence of a schedule and return its key.
 
@@ -32,6 +35,7 @@ def run_now(
         client_key: what the client calls this click; the same click twice is one occurrence.
         via: where the click came from: ``run-now`` or ``dagster-ui``.
         reason: why, for the history.
+        purpose: a ``test`` is sent to the person alone, and has no effect on the schedule.
 
     Raises:
         NotFound: there is no such schedule, or the person has no authority over it.
@@ -80,6 +84,7 @@ def run_now(
                 requested_by=person_id,
                 client_key=client_key,
                 via=via,
+                purpose=purpose,
                 reason=reason,
                 export_id=export_id,
                 source_changed=is_changed(schedule, source),

@@ -1,22 +1,26 @@
-"""What a person changes in a schedule beside its catalog file: pause, resume, another version."""
+"""What a person changes in a schedule beside its catalog file: pause, resume, version, owner."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from queries_orchestration.deliveries.authority import schedule_governed_by
 from queries_orchestration.deliveries.resolve import source_of, version_run
 from queries_orchestration.exports.open_source import open_source
 from queries_orchestration.model.errors import NotFound, Refused, SourceUnavailable
+from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.recurrences import next_slot
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import schedules, sources
+from queries_orchestration.store import people, schedules, sources, transfers
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source
+from queries_orchestration.store.transfers import Transfer
 
 PAUSED: Final = "paused"
 """The code of a pause by a person."""
@@ -130,6 +134,68 @@ def repin(
                 version=wanted,
                 runtime_values=runtime_values,
             )
+        return _schedule(connection, workspace_id, schedule_id)
+
+
+def transfer(
+    backends: Backends,
+    workspace_id: str,
+    *,
+    schedule_id: str,
+    to_person_id: str,
+    by_person_id: str,
+    reason: str | None = None,
+) -> Schedule:
+    """Give a schedule, in whatever state, to another owner who can open its source now.
+
+    Args:
+        by_person_id: its present owner, or an administrator.
+        reason: why, for the history.
+
+    Raises:
+        NotFound: there is no such schedule, the person has no authority over it, or there is
+            no such new owner.
+        Refused: the new owner owns it already (``already_owner``).
+        AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue: the new owner
+            cannot open the source now; nothing was written.
+    """
+    at = backends.clock()
+    with backends.database.transaction() as connection:
+        schedule = schedule_governed_by(
+            connection, workspace_id, schedule_id=schedule_id, person_id=by_person_id
+        )
+        owner = people.get(connection, workspace_id, to_person_id)
+        if owner is None:
+            raise NotFound("There is no such person in the workspace.")
+        if owner.id == schedule.owner_id:
+            raise Refused(f"{owner.name} owns the schedule already.", code="already_owner")
+        source = source_of(connection, schedule)
+        _check_opening(
+            backends,
+            connection,
+            replace(schedule, owner_id=owner.id),
+            source,
+            version_run(schedule, source),
+            schedule.runtime_values,
+            at,
+        )
+        if not schedules.give(
+            connection, workspace_id, schedule_id, from_id=schedule.owner_id, to_id=owner.id
+        ):
+            raise Refused("Somebody else has just transferred it.", code="already_transferred")
+        transfers.record(
+            connection,
+            Transfer(
+                workspace_id=workspace_id,
+                id=new_id(),
+                schedule_id=schedule_id,
+                from_person_id=schedule.owner_id,
+                to_person_id=owner.id,
+                transferred_by=by_person_id,
+                reason=reason,
+                transferred_at=at,
+            ),
+        )
         return _schedule(connection, workspace_id, schedule_id)
 
 

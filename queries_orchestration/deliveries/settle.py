@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from sqlalchemy import Connection
 
+from queries_orchestration.deliveries import events
+from queries_orchestration.deliveries.streaks import Settlement, count
+from queries_orchestration.deliveries.submit import conclude_unfinished
 from queries_orchestration.exports import settle as export_settle
 from queries_orchestration.model.errors import ACCESS_CODES, QueriesError, ReceiveLost
-from queries_orchestration.model.outcomes import (
-    FAILURES_THAT_PAUSE,
-    Outcome,
-    outcome_of_deliveries,
-    streak_change,
-)
+from queries_orchestration.model.outcomes import Outcome, outcome_of_deliveries
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import claims, deliveries, exports, occurrences, schedules
+from queries_orchestration.store import claims, deliveries, exports, occurrences
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.occurrences import Occurrence
 
-FIVE_FAILURES: Final = "five_failures"
 ALL_REFUSED: Final = "all_refused"
-
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settlement:
-    """How an occurrence ends; ``access_lost`` pauses the schedule of an automatic one."""
-
-    outcome: Outcome
-    code: str | None = None
-    message: str | None = None
-    access_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What a settlement did, to be announced once it is committed."""
+    """What a settlement did, to be announced once it is committed.
 
-    occurrence_key: str
+    ``streak`` is the schedule's failures in a row since; ``occurrence_key`` is None if not even
+    the slot could be read.
+    """
+
+    workspace_id: str
+    occurrence_key: str | None
     schedule_id: str
     outcome: Outcome
     code: str | None
+    streak: int
     paused_with: str | None
 
 
@@ -68,13 +58,15 @@ def settle(
     occurrence = _occurrence(connection, receive)
     if settlement.outcome in ("failed", "cancelled"):
         _close_unfinished(connection, occurrence, settlement)
-    paused_with = _count(connection, occurrence, settlement, at=at)
+    consequence = count(connection, occurrence, settlement, at=at)
     return Settled(
+        workspace_id=occurrence.workspace_id,
         occurrence_key=occurrence.key,
         schedule_id=occurrence.schedule_id,
         outcome=settlement.outcome,
         code=settlement.code,
-        paused_with=paused_with,
+        streak=consequence.streak,
+        paused_with=consequence.paused_with,
     )
 
 
@@ -90,31 +82,13 @@ def cancel_within(
     return True
 
 
-def announce(settled: Settled) -> None:
-    """Log what operators count: failed runs and automatic pauses."""
-    if settled.outcome == "failed":
-        log.warning(
-            "schedule_run_failed schedule=%s occurrence=%s code=%s",
-            settled.schedule_id,
-            settled.occurrence_key,
-            settled.code,
-        )
-    if settled.paused_with is not None:
-        log.warning(
-            "schedule_auto_paused schedule=%s occurrence=%s code=%s",
-            settled.schedule_id,
-            settled.occurrence_key,
-            settled.paused_with,
-        )
-
-
 def settle_skipped_empty(backends: Backends, receive: Receive) -> Outcome:
     """Settle an occurrence whose empty result is not delivered."""
     with backends.database.transaction() as connection:
         settled = settle(
             connection, receive, Settlement(outcome="skipped_empty"), at=backends.clock()
         )
-    announce(settled)
+    events.announce(settled)
     return settled.outcome
 
 
@@ -134,7 +108,7 @@ def settle_delivered(backends: Backends, receive: Receive) -> Outcome:
             ),
             at=backends.clock(),
         )
-    announce(settled)
+    events.announce(settled)
     return settled.outcome
 
 
@@ -152,7 +126,8 @@ def fail(backends: Backends, receive: Receive, error: QueriesError) -> None:
             ),
             at=backends.clock(),
         )
-    announce(settled)
+    backends.reached("failure settled, nobody told")
+    events.announce(settled)
 
 
 def _occurrence(connection: Connection, receive: Receive) -> Occurrence:
@@ -171,11 +146,12 @@ def _close_unfinished(
     is kept; it is cancelled with its delivery.
     """
     code = settlement.code or settlement.outcome
-    if occurrence.export_id is not None:
+    # A resend has made no export: it sends another one's.
+    if occurrence.export_id is not None and occurrence.purpose != "resend":
         _close_export(connection, occurrence.workspace_id, occurrence.export_id, settlement)
     for delivery in deliveries.of_occurrence(connection, occurrence.workspace_id, occurrence.key):
         if delivery.state == "sending":
-            deliveries.conclude(connection, delivery, state="uncertain", code=code)
+            conclude_unfinished(connection, delivery, code=code)
 
 
 def _close_export(
@@ -194,36 +170,3 @@ def _close_export(
     elif is_cancelled:
         by = settlement.message or "Cancelled with its delivery."
         export_settle.cancel_within(connection, workspace_id, export_id, by=by)
-
-
-def _count(
-    connection: Connection, occurrence: Occurrence, settlement: Settlement, *, at: datetime
-) -> str | None:
-    """Write the streak, and pause when it is due; returns the code of the pause."""
-    workspace_id, schedule_id = occurrence.workspace_id, occurrence.schedule_id
-    change = streak_change(settlement.outcome, automatic=occurrence.is_automatic)
-    if change == "reset":
-        schedules.reset_streak(connection, workspace_id, schedule_id)
-    streak = 0
-    if change == "extend":
-        streak = schedules.extend_streak(connection, workspace_id, schedule_id)
-    code, reason = settlement.code, settlement.message
-    if settlement.access_lost and occurrence.is_automatic:
-        reason = f"{reason} Give the owner access or change the owner, then resume the schedule."
-    elif streak >= FAILURES_THAT_PAUSE:
-        code = FIVE_FAILURES
-        reason = (
-            f"{streak} deliveries in a row failed, the last with {settlement.code}:"
-            f" {settlement.message} Mend the cause, then resume the schedule."
-        )
-    else:
-        return None
-    paused = schedules.pause(
-        connection,
-        workspace_id,
-        schedule_id,
-        code=code or settlement.outcome,
-        reason=reason,
-        at=at,
-    )
-    return code if paused else None

@@ -11,7 +11,8 @@ from queries_orchestration.store.exports import Export
 def is_to_be_skipped(backends: Backends, receive: Receive, export: Export) -> bool:
     """Tell whether the file has no rows and its schedule delivers none such.
 
-    An aggregate's one row is a row. A report is never empty: its sections say so themselves.
+    An aggregate's one row is a row. A report is never empty: its sections say so themselves. What
+    was sent once is sent again.
 
     Raises:
         ReceiveLost: a newer receive took the work.
@@ -20,4 +21,6 @@ def is_to_be_skipped(backends: Backends, receive: Receive, export: Export) -> bo
         return False
     with backends.database.transaction() as connection:
         assignment = assignment_of(connection, receive)
+    if assignment.occurrence.purpose == "resend":
+        return False
     return assignment.source.kind == "query" and assignment.schedule.skip_empty

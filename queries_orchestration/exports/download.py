@@ -14,7 +14,7 @@ from queries_orchestration.exports.export_file import ExportFile, find_file
 from queries_orchestration.exports.open_source import open_file_source
 from queries_orchestration.model.access import ADMINISTRATOR
 from queries_orchestration.model.clock import Clock
-from queries_orchestration.model.errors import AccessLost, NotFound, PermanentError
+from queries_orchestration.model.errors import NotFound, PermanentError
 from queries_orchestration.storage.interface import Storage
 from queries_orchestration.store import people
 from queries_orchestration.store.database import Database
@@ -41,7 +41,8 @@ def download(
 
     Raises:
         NotFound: there is no such export, or it is not this person's: always the same answer.
-        AccessLost: the requester can no longer open the source.
+        AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue: the requester
+            can no longer open the source.
         Refused: told to those entitled: ``not_ready``, ``export_failed``, ``cancelled``,
             ``file_expired`` or ``file_gone``.
         SourceUnavailable, StorageUnavailable, StoreUnavailable: try again later.
@@ -73,8 +74,9 @@ def _check_entitled(
     except PermanentError as error:
         if not is_requester:
             raise _not_found() from None
-        raise AccessLost(
-            f"You can no longer open the source of this file. {error.message}"
+        # A source that is gone or broken is told apart from an access that was lost.
+        raise type(error)(
+            f"You can no longer open the source of this file. {error.message}", code=error.code
         ) from error
 
 

@@ -32,12 +32,13 @@ def give_link(
     storage: Storage,
     file: ExportFile,
     *,
-    person_id: str,
+    person_id: str | None,
+    outside_id: str | None = None,
     occurrence_key: str | None,
     record: bool,
     at: datetime,
 ) -> DownloadLink:
-    """Return a link to a file that the caller may give to ``person_id``.
+    """Return a link to a file that the caller may give to a person, or to an outside address.
 
     The file is kept two days longer than the link.
 
@@ -80,6 +81,7 @@ def give_link(
                     id=new_id(),
                     export_id=export.id,
                     person_id=person_id,
+                    outside_id=outside_id,
                     occurrence_key=occurrence_key,
                     downloaded_at=at,
                 ),

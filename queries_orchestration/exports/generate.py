@@ -39,12 +39,14 @@ class Patience(Protocol):
 class Written:
     """What went into a file: rows without headers, and what its format could not hold.
 
-    ``snapshot_at`` is as of when its source was read; ``columns`` are those of a file of one query.
+    ``snapshot_at`` is as of when its source was read; ``columns`` are those of a file of one query,
+    ``cut_sections`` those of a report that show less than there is.
     """
 
     rows: int
     replaced_characters: int
     cut_cells: int
+    cut_sections: int = 0
     columns: tuple[Column, ...] | None = None
     snapshot_at: datetime | None = None
 

@@ -105,6 +105,7 @@ def make_file(
             sha256=made.sha256,
             replaced_characters=made.written.replaced_characters,
             cut_cells=made.written.cut_cells,
+            cut_sections=made.written.cut_sections,
             columns=_columns(made.written.columns),
             snapshot_at=made.written.snapshot_at,
             completed_at=completed_at,

@@ -37,13 +37,32 @@ def clean_address(text: str) -> str:
     ):
         raise _invalid()
     try:
-        ascii_domain = idna.encode(domain, uts46=True, std3_rules=True).decode("ascii").lower()
-    except idna.IDNAError:
+        address = f"{local_part}@{clean_domain(domain)}"
+    except InvalidAddress:
         raise _invalid() from None
-    address = f"{local_part}@{ascii_domain}"
-    if ascii_domain.endswith(".") or len(address.encode()) > _ADDRESS_BYTES:
+    if len(address.encode()) > _ADDRESS_BYTES:
         raise _invalid()
     return address
+
+
+def clean_domain(text: str) -> str:
+    """One domain of e-mail addresses in the spelling we keep: as A-label in lower case.
+
+    Raises:
+        InvalidAddress: it is none.
+    """
+    try:
+        domain = idna.encode(text, uts46=True, std3_rules=True).decode("ascii").lower()
+    except idna.IDNAError:
+        domain = ""
+    if not domain or domain.endswith("."):
+        raise InvalidAddress("not a domain of e-mail addresses: write it as example.org, alone")
+    return domain
+
+
+def domain_of(address: str) -> str:
+    """The domain of an address as `clean_address` gives it."""
+    return address.rpartition("@")[2]
 
 
 def mailbox_key(address: str) -> str:

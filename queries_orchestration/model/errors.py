@@ -5,15 +5,17 @@
     │   ├── Refused              bad input, refused before anything is written (exit status 2)
     │   │   ├── InvalidSettings · InvalidCatalog · InvalidRecurrence · UnknownTimeZone
     │   │   ├── InvalidQuery · InvalidRuntimeValue · FieldNotAvailable · NotFound
-    │   │   └── InvalidAddress · LinkRefused · TooManyExports
+    │   │   └── InvalidAddress · LinkRefused · EventRefused · TooManyExports
     │   ├── AccessLost           the actor may not open the source (pauses an automatic schedule)
     │   ├── SourceBroken         the source cannot be run as it is written (a dropped column …)
     │   ├── SourceGone           the source was deleted or archived
     │   ├── FormatLimit          the file format cannot hold the result (too many columns …)
     │   ├── LimitExceeded        the file is more than its workspace allows (bytes, seconds)
+    │   ├── UnreadableRow        a row of the store holds what we have not written
     │   └── RecipientRefused     this recipient can never get this message; the others can
     ├── TransientError           the store offers the work again, three receives at most
     │   ├── SourceUnavailable · StorageUnavailable · CommunicationsUnavailable · StoreUnavailable
+    │   ├── SubmissionUncertain  a message was handed over whole, but no answer came back
     │   └── ReceiveTimeout       the receive reached its deadline
     └── ReceiveLost              a newer receive or a settlement took the work: stop, write nothing
         └── UploadGone           … and aborted this worker's upload: its file can never appear
@@ -103,6 +105,12 @@ class InvalidAddress(Refused):
     code = "invalid_address"
 
 
+class EventRefused(Refused):
+    """What says to come from a provider of mail and does not, or cannot be read."""
+
+    code = "invalid_event"
+
+
 class LinkRefused(Refused):
     """A public link that is not ours, was changed or has ended: always the same answer."""
 
@@ -173,8 +181,17 @@ class LimitExceeded(PermanentError):
     code = "limit_exceeded"
 
 
+class UnreadableRow(PermanentError):
+    """A row of the application database holds a value that cannot be decoded."""
+
+    code = "unreadable_row"
+
+
 class RecipientRefused(PermanentError):
-    """This recipient can never get this message; ``reason`` goes into the delivery's outcome."""
+    """This recipient can never get this message; ``reason`` goes into the delivery's outcome.
+
+    Cleaned by who raises it: it may hold words of a server (``model.server_words``).
+    """
 
     code = "recipient_refused"
 
@@ -192,7 +209,15 @@ class StorageUnavailable(TransientError):
 
 
 class CommunicationsUnavailable(TransientError):
+    """The message was plainly not taken; it may be later."""
+
     code = "communications_unavailable"
+
+
+class SubmissionUncertain(TransientError):
+    """The message was handed over whole and the answer was lost: it may have been taken or not."""
+
+    code = "submission_uncertain"
 
 
 class StoreUnavailable(TransientError):

@@ -34,6 +34,11 @@ def request_key(schedule_id: str, request_id: str) -> str:
     return f"{schedule_id}!{request_id}"
 
 
-def communication_key(occurrence_key: str, person_id: str) -> str:
+def communication_key(occurrence_key: str, recipient_id: str) -> str:
     """Return the key under which one recipient gets the one message of an occurrence."""
-    return f"{occurrence_key}.{person_id}"
+    return f"{occurrence_key}.{recipient_id}"
+
+
+def notice_key(kind: str, occurrence_key: str, person_id: str) -> str:
+    """Return the key under which one person is told once of a failure or a pause."""
+    return f"notice.{kind}.{occurrence_key}.{person_id}"

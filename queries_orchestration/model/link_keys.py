@@ -1,4 +1,4 @@
-"""The keys that sign links, as QUERIES_LINK_KEYS spells them."""
+"""The keys that sign links, as QUERIES_LINK_KEYS spells them; other settings spell theirs so."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class LinkKeys:
     secrets: tuple[tuple[str, str], ...] = field(repr=False)
 
     @classmethod
-    def parse(cls, text: str) -> LinkKeys:
-        """Read ``id1:secret1,id2:secret2``.
+    def parse(cls, text: str, *, setting: str = LINK_KEYS_SETTING) -> LinkKeys:
+        """Read ``id1:secret1,id2:secret2``, the value of ``setting``.
 
         Raises:
             InvalidSettings: empty, malformed, an id twice, or a secret below 32 bytes. The
@@ -34,7 +34,7 @@ class LinkKeys:
         """
         if not text.strip():
             raise InvalidSettings(
-                f"{LINK_KEYS_SETTING} is empty: set it to `id:secret`, the secret at least "
+                f"{setting} is empty: set it to `id:secret`, the secret at least "
                 f"{_SECRET_BYTES} random bytes of text, several keys with commas between them"
             )
         secrets: dict[str, str] = {}
@@ -42,18 +42,15 @@ class LinkKeys:
             key_id, _, secret = entry.strip().partition(":")
             if not _KEY_ID.fullmatch(key_id) or not _SECRET.fullmatch(secret):
                 raise InvalidSettings(
-                    f"{LINK_KEYS_SETTING}: entry {number} is not `id:secret` (id: 1 to 32 letters, "
+                    f"{setting}: entry {number} is not `id:secret` (id: 1 to 32 letters, "
                     "digits, `_`, `-`; secret: visible ASCII characters without a comma)"
                 )
             if len(secret) < _SECRET_BYTES:
                 raise InvalidSettings(
-                    f"{LINK_KEYS_SETTING}: the secret of entry {number} is shorter than "
-                    f"{_SECRET_BYTES} bytes"
+                    f"{setting}: the secret of entry {number} is shorter than {_SECRET_BYTES} bytes"
                 )
             if key_id in secrets:
-                raise InvalidSettings(
-                    f"{LINK_KEYS_SETTING}: entry {number} uses an id a second time"
-                )
+                raise InvalidSettings(f"{setting}: entry {number} uses an id a second time")
             secrets[key_id] = secret
         return cls(tuple(secrets.items()))
 

@@ -2,7 +2,7 @@
 
 The store keeps the fields of a `DeliveryLink`, never the token: signing the same fields gives
 the same token again, byte for byte. A verified token says only which link it is; whether its
-person may still open the file is checked at the click.
+recipient may still open the file is checked at the click.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TEXT_CLAIMS: Final = {
     "workspace": "workspace_id",
     "occurrence": "occurrence_key",
     "export": "export_id",
-    "sub": "person_id",
+    "sub": "recipient_id",
 }
 _MOMENT_CLAIMS: Final = {"iat": "issued_at", "exp": "expires_at"}
 _CLAIMS: Final = _TEXT_CLAIMS | _MOMENT_CLAIMS
@@ -51,7 +51,7 @@ class DeliveryLink:
     workspace_id: str
     occurrence_key: str
     export_id: str
-    person_id: str
+    recipient_id: str
     issued_at: datetime
     expires_at: datetime
 

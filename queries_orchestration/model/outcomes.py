@@ -13,7 +13,8 @@ Outcome = Literal[
     "missed",
     "cancelled",
 ]
-DeliveryState = Literal["sending", "sent", "skipped", "refused", "uncertain"]
+DeliveryState = Literal["sending", "sent", "skipped", "refused", "uncertain", "unsent"]
+"""``uncertain``: it may have been taken. ``unsent``: it was plainly not, each time it was tried."""
 StreakChange = Literal["reset", "extend", "untouched"]
 
 FAILURES_THAT_PAUSE: Final = 5

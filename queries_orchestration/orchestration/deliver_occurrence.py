@@ -58,12 +58,23 @@ def start(
             reason=config.reason,
             run_id=context.run_id,
         )
+    except QueriesError as error:
+        raise refusal(error) from None
+    yield from take(context, worker, key, offer_number=config.offer or None)
+
+
+def take(
+    context: dg.OpExecutionContext, worker: WorkerResource, key: str, *, offer_number: int | None
+) -> Iterator[dg.Output[None]]:
+    """Take an occurrence for the run and open its source; what the first op of a job does.
+
+    Args:
+        offer_number: the offer that the run was launched with; None if a person launched it.
+    """
+    backends = worker.backends
+    try:
         receive = start_step.start(
-            backends,
-            key,
-            lane=DELIVERY_LANE,
-            offer_number=config.offer or None,
-            run_id=context.run_id,
+            backends, key, lane=DELIVERY_LANE, offer_number=offer_number, run_id=context.run_id
         )
     except QueriesError as error:
         raise refusal(error) from None

@@ -3,6 +3,7 @@
 import dagster as dg
 
 from queries_orchestration.deliveries.dispatch import run_pass
+from queries_orchestration.deliveries.stop_dispatch import told
 from queries_orchestration.orchestration.dagster_runs import DagsterRuns
 from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence
 from queries_orchestration.orchestration.resources import WorkerResource
@@ -30,6 +31,8 @@ def dispatch_deliveries(
     done = run_pass(backends, runs, at=backends.clock(), offer=True)
     if done.held_by is not None:
         return dg.SkipReason(f"Another pass is at work: {done.held_by}.")
+    if done.stopped is not None:
+        return dg.SkipReason(told(done.stopped))
     if not done.offers:
         return dg.SkipReason(
             f"Nothing to offer (admitted {done.admitted}, missed {done.missed},"

@@ -1,7 +1,8 @@
-"""A run that an operator starts in Dagster's Launchpad for a person: a run-now request."""
+"""What an operator starts in Dagster's Launchpad for a person: a run-now request, a resend."""
 
 from __future__ import annotations
 
+from queries_orchestration.deliveries.resend import resend
 from queries_orchestration.deliveries.run_now import run_now
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.receives.backends import Backends
@@ -21,11 +22,7 @@ def admit_from_launchpad(
             switched off (``dagster_ui_runs_off``).
         NotFound, AccessLost, …: as ``run_now``.
     """
-    if not backends.settings.dagster_ui_runs:
-        raise Refused(
-            "Running a schedule from Dagster is switched off (QUERIES_DAGSTER_UI_RUNS).",
-            code="dagster_ui_runs_off",
-        )
+    _check_switched_on(backends)
     if not (schedule_id and person_id and reason.strip()):
         raise Refused(
             "Give the key of an occurrence; or a schedule, as_person and a reason.",
@@ -44,3 +41,38 @@ def admit_from_launchpad(
         via="dagster-ui",
         reason=reason.strip(),
     )
+
+
+def resend_from_launchpad(
+    backends: Backends, *, occurrence_key: str, person_id: str, reason: str
+) -> str:
+    """Admit a resend for ``person_id`` and return its key; that of the one under way if there is.
+
+    Raises:
+        Refused: something is missing in the config (``incomplete_config``), or such runs are
+            switched off (``dagster_ui_runs_off``).
+        NotFound, AccessLost, …: as ``resend``.
+    """
+    _check_switched_on(backends)
+    if not (occurrence_key and person_id and reason.strip()):
+        raise Refused("Give an occurrence, as_person and a reason.", code="incomplete_config")
+    with backends.database.read() as connection:
+        workspace_id = cross_workspace.workspace_of_occurrence(connection, occurrence_key)
+    if workspace_id is None:
+        raise NotFound(f"There is no occurrence {occurrence_key}.")
+    return resend(
+        backends,
+        workspace_id,
+        occurrence_key=occurrence_key,
+        person_id=person_id,
+        via="dagster-ui",
+        reason=reason.strip(),
+    )
+
+
+def _check_switched_on(backends: Backends) -> None:
+    if not backends.settings.dagster_ui_runs:
+        raise Refused(
+            "Running a schedule from Dagster is switched off (QUERIES_DAGSTER_UI_RUNS).",
+            code="dagster_ui_runs_off",
+        )

@@ -7,11 +7,13 @@ released offers, retries.
 import dagster as dg
 
 from queries_orchestration.deliveries.recover import recover_silent, tend_offers
+from queries_orchestration.deliveries.stop_dispatch import told
 from queries_orchestration.orchestration.dagster_runs import DagsterRuns
 from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.run_requests import job_of, run_request_of
 from queries_orchestration.receives.publish import offer_lane
 from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE, REPORT_LANE
+from queries_orchestration.store import dispatch_stops
 
 SECONDS_BETWEEN_LOOKS = 5
 
@@ -33,9 +35,10 @@ def _offering(name: str, lane: str, description: str) -> dg.SensorDefinition:
         released = tend_offers(backends, runs, lane)
         offers = offer_lane(backends.database, settings, lane)
         if not offers:
-            return dg.SkipReason(
-                f"Nothing waits that may start (recovered {recovered}, taken back {released})."
-            )
+            with backends.database.read() as connection:
+                stop = dispatch_stops.current(connection)
+            nothing = "Nothing waits that may start" if stop is None else told(stop)
+            return dg.SkipReason(f"{nothing} (recovered {recovered}, taken back {released}).")
         return [run_request_of(offer, settings) for offer in offers]
 
     return offering

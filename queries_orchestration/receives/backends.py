@@ -52,13 +52,26 @@ def open_backends(settings: Settings, environment: Mapping[str, str], clock: Clo
         storage=open_storage(
             settings.storage_url, public_url=settings.public_url, link_keys=link_keys
         ),
-        communications=open_communications(
-            settings.communications_url, from_address=settings.from_address, clock=clock
-        ),
+        communications=communications_of(settings, clock),
         link_keys=link_keys,
         settings=settings,
         clock=clock,
         environment=environment,
+    )
+
+
+def communications_of(settings: Settings, clock: Clock) -> Communications:
+    """Open the way that messages go.
+
+    Raises:
+        InvalidSettings: a setting is missing or cannot be used.
+    """
+    return open_communications(
+        settings.communications_url,
+        from_address=settings.from_address,
+        clock=clock,
+        password=settings.mail_password,
+        answer_seconds=settings.send_timeout,
     )
 
 

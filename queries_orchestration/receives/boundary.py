@@ -30,6 +30,34 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
+def unforeseen_told(work: str) -> Iterator[None]:
+    """Turn an error that nobody foresaw into one of ours, so that nothing hangs on it.
+
+    Where it happened is logged, its text is not: that can hold rows or addresses.
+
+    Args:
+        work: key of the work, or id of what was worked on, for the log.
+
+    Raises:
+        TransientError: with ``unexpected_error``, in place of an error that is none of ours.
+    """
+    try:
+        yield
+    except QueriesError:
+        raise
+    except Exception as error:
+        log.error(
+            "unexpected_error work=%s type=%s\n%s",
+            work,
+            type(error).__name__,
+            "".join(traceback.format_tb(error.__traceback__)),
+        )
+        raise TransientError(
+            f"An unexpected {type(error).__name__}; see the log of the run.", code=UNEXPECTED
+        ) from None
+
+
+@contextmanager
 def failures_settled(backends: Backends, receive: Receive, fail: Fail) -> Iterator[None]:
     """Settle what fails within.
 
@@ -40,7 +68,8 @@ def failures_settled(backends: Backends, receive: Receive, fail: Fail) -> Iterat
         fail: how this kind of work is settled as failed.
     """
     try:
-        yield
+        with unforeseen_told(receive.key):
+            yield
     except UploadGone as error:
         gone = StorageUnavailable(error.message)
         # Lost only if another receive took the work, and aborted it: then this raises it.
@@ -54,20 +83,6 @@ def failures_settled(backends: Backends, receive: Receive, fail: Fail) -> Iterat
     except TransientError as error:
         try_again(backends, receive, error, fail)
         raise
-    except Exception as error:
-        # The one place that meets errors nobody foresaw: the work must not hang on them.
-        # Where it happened is logged, its text is not: that can hold rows or addresses.
-        log.error(
-            "unexpected_error work=%s type=%s\n%s",
-            receive.key,
-            type(error).__name__,
-            "".join(traceback.format_tb(error.__traceback__)),
-        )
-        unexpected = TransientError(
-            f"An unexpected {type(error).__name__}; see the log of the run.", code=UNEXPECTED
-        )
-        try_again(backends, receive, unexpected, fail)
-        raise unexpected from None
 
 
 def try_again(backends: Backends, receive: Receive, error: QueriesError, fail: Fail) -> None:

@@ -71,4 +71,7 @@ def _why_not(claim: Claim | None) -> str:
         return f"Receive {claim.receive_number} is working on it."
     if claim.lease_until is not None:
         return f"It was offered again; offer {claim.offer_number} counts now."
-    return "It may not start yet: a retry waits, or an earlier slot is not settled."
+    return (
+        "It may not start yet: a retry waits, an earlier slot is not settled, or all dispatching is"
+        " stopped (`queries check` tells)."
+    )

@@ -79,6 +79,7 @@ class ReportReader:
         self._printed_rows = 0
         self._printed_cells = 0
         self.rows = 0
+        self.cut_sections = 0
 
     @contextmanager
     def reading(self) -> Iterator[Self]:
@@ -109,6 +110,7 @@ class ReportReader:
                 notices=(),
             )
         shown, told = self._shown(section)
+        self.cut_sections += bool(told)
         return Content(
             number=number,
             title=section.section.title,

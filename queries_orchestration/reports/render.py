@@ -80,6 +80,7 @@ def write_report(
         rows=reader.rows,
         replaced_characters=replaced,
         cut_cells=cut,
+        cut_sections=reader.cut_sections,
         snapshot_at=head.read_at,
     )
 

@@ -1,4 +1,7 @@
-"""What looks across workspaces: dispatch and recovery, nothing that a person can ask for."""
+"""What looks across workspaces: dispatch, recovery and what providers of mail tell.
+
+Nothing here is what a person can ask for.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,33 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy import Connection, Select, and_, func, select
 
-from queries_orchestration.store import claims as claims_store, database
+from queries_orchestration.store import claims as claims_store, database, dispatch_stops
 from queries_orchestration.store.claims import Receive
+from queries_orchestration.store.deliveries import Delivery
 from queries_orchestration.store.exports import Export
+from queries_orchestration.store.notices import Notice
 from queries_orchestration.store.offers import Offer, may_start, write_offer
-from queries_orchestration.store.rows import every, select_records
-from queries_orchestration.store.schedules import Schedule
-from queries_orchestration.store.tables import claims, exports, occurrences, receives, schedules
+from queries_orchestration.store.rows import every, one_or_none, select_records
+from queries_orchestration.store.tables import (
+    claims,
+    deliveries,
+    exports,
+    notices,
+    occurrences,
+    receives,
+    schedules,
+)
 
 _OFFERING: Final = 0x6F666672  # "offr": one number of our own in the database
 _IDS_A_STATEMENT: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueSchedule:
+    """A schedule with a slot that is due, not read yet."""
+
+    workspace_id: str
+    id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,23 +53,40 @@ class Silent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """Work that is not done and cannot start now; ``until`` is by the lease clock."""
+    """Work that is not done, and for what it waits; ``until`` is by the lease clock.
+
+    ``may_start`` unless it waits for an instant, a worker or the start of all dispatching; an
+    earlier slot of its schedule may still come first.
+    """
 
     workspace_id: str
     key: str
     lane: str
     schedule_id: str | None
     is_running: bool
+    may_start: bool
     why: str
     until: datetime | None
 
 
-def due_schedules(connection: Connection, at: datetime, *, limit: int) -> list[Schedule]:
-    """Return the schedules whose next slot is due at ``at``, the longest due first."""
+def delivery_of_message(connection: Connection, message_id: str) -> Delivery | None:
+    """Return the delivery whose message has this Message-ID, which is all its provider knows."""
+    return one_or_none(
+        connection,
+        Delivery,
+        select_records(Delivery, deliveries).where(deliveries.c.message_id == message_id),
+    )
+
+
+def due_schedules(connection: Connection, at: datetime, *, limit: int) -> list[DueSchedule]:
+    """Return the schedules whose next slot is due at ``at``, the longest due first.
+
+    Only their ids are read: a row that cannot be read as a whole keeps no other from being found.
+    """
     return every(
         connection,
-        Schedule,
-        select_records(Schedule, schedules)
+        DueSchedule,
+        select_records(DueSchedule, schedules)
         .where(schedules.c.next_slot.is_not(None), schedules.c.next_slot <= at)
         .order_by(schedules.c.next_slot, schedules.c.id)
         .limit(limit),
@@ -61,6 +98,8 @@ def offer_waiting(
 ) -> list[Offer]:
     """Offer what waits in ``lane`` and may start, in fair turns over workspaces.
 
+    Nothing is offered while all dispatching is stopped.
+
     Args:
         live_limit: how many offers of the lane may be live at once; the rest waits in the store.
         lease: seconds until an offer that no run has taken is made again.
@@ -68,6 +107,8 @@ def offer_waiting(
     """
     # Whoever offers at the same time would count the live offers without these.
     database.take_turn(connection, _OFFERING)
+    if dispatch_stops.current(connection) is not None:
+        return []
     at = database.now(connection)
     live = _live_by_workspace(connection, lane, at)
     room = live_limit - sum(live.values())
@@ -82,12 +123,14 @@ def offer_waiting(
 def offer_one(
     connection: Connection, workspace_id: str, key: str, *, live_limit: int | None, lease: float
 ) -> Offer | None:
-    """Offer one piece of work out of turn; None if it may not start now.
+    """Offer one piece of work out of turn; None if it may not start, or nothing may, now.
 
     Args:
         live_limit: as for ``offer_waiting``; None for a run that is there already.
     """
     database.take_turn(connection, _OFFERING)
+    if dispatch_stops.current(connection) is not None:
+        return None
     at = database.now(connection)
     found = connection.execute(
         _with_schedule(claims.c.lane).where(
@@ -205,9 +248,26 @@ def recorded_uploads(connection: Connection, upload_ids: Sequence[str]) -> set[s
     return found
 
 
+def unsent_notices(connection: Connection, *, limit: int) -> list[Notice]:
+    """Return the notices that may be sent now (lease clock), the longest waiting first."""
+    return every(
+        connection,
+        Notice,
+        select_records(Notice, notices)
+        .where(notices.c.concluded_at.is_(None), notices.c.not_before <= database.now(connection))
+        .order_by(notices.c.not_before, notices.c.communication_key)
+        .limit(limit),
+    )
+
+
 def workspace_of(connection: Connection, key: str) -> str | None:
     """Return the workspace that a piece of work belongs to."""
     return connection.scalar(select(claims.c.workspace_id).where(claims.c.key == key))
+
+
+def workspace_of_occurrence(connection: Connection, key: str) -> str | None:
+    """Return the workspace that an occurrence belongs to, one that was missed as well."""
+    return connection.scalar(select(occurrences.c.workspace_id).where(occurrences.c.key == key))
 
 
 def workspace_of_schedule(connection: Connection, schedule_id: str) -> str | None:
@@ -220,6 +280,7 @@ def unfinished(
 ) -> list[Waiting]:
     """Return what is not done, and for what it waits; with ``key`` that piece of work only."""
     at = database.now(connection)
+    is_stopped = dispatch_stops.current(connection) is not None
     rows = connection.execute(
         _with_schedule(
             claims.c.lane,
@@ -242,6 +303,8 @@ def unfinished(
             why, until = "the run it was offered to", row.lease_until
         elif row.not_before > at:
             why, until = "its next receive", row.not_before
+        elif is_stopped:
+            why = "all dispatching to be started again (`queries dispatch start`)"
         waiting.append(
             Waiting(
                 workspace_id=row.workspace_id,
@@ -249,6 +312,7 @@ def unfinished(
                 lane=row.lane,
                 schedule_id=row.schedule_id,
                 is_running=row.state == "running",
+                may_start=until is None and not is_stopped,
                 why=why,
                 until=until,
             )

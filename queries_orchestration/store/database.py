@@ -69,6 +69,17 @@ class Database:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
+@contextmanager
+def attempt(connection: Connection) -> Iterator[None]:
+    """Open a savepoint: what fails within leaves nothing, and the transaction can go on.
+
+    Raises:
+        StoreUnavailable: the database cannot be reached, is locked or full; it cannot go on.
+    """
+    with _our_errors(), connection.begin_nested():
+        yield
+
+
 def now(connection: Connection) -> datetime:
     """Return the database's own present instant: the lease clock."""
     if connection.dialect.name == "sqlite":
@@ -163,13 +174,24 @@ def _our_errors() -> Iterator[None]:
     except DBAPIError as error:
         # ``from None`` in both cases: the driver's text can hold names and whole rows.
         state = _state_of(error)
-        if isinstance(error, _OUR_FAULTS) and state != _NO_SUCH_TABLE:
+        is_ours = isinstance(error, _OUR_FAULTS) or _is_undecodable(error)
+        if is_ours and state != _NO_SUCH_TABLE:
             error.args = (f"The application database refused it ({state}{_rule_of(error)}).",)
             raise error from None
         raise StoreUnavailable(
             "The application database cannot be reached or is busy"
             f" ({state}). Check QUERIES_DATABASE_URL, the disk and `queries init`."
         ) from None
+
+
+def _is_undecodable(error: DBAPIError) -> bool:
+    """Whether SQLite's driver met text that is no UTF-8: it is a fault of the row.
+
+    What SQLite itself says has a name; this only the driver says.
+    """
+    return isinstance(error.orig, sqlite3.OperationalError) and not hasattr(
+        error.orig, "sqlite_errorname"
+    )
 
 
 def _state_of(error: DBAPIError) -> str:
@@ -180,6 +202,6 @@ def _state_of(error: DBAPIError) -> str:
 def _rule_of(error: DBAPIError) -> str:
     """Return what names the broken rule and holds no value."""
     if isinstance(error.orig, sqlite3.Error):
-        return f": {error.orig}"
+        return "" if _is_undecodable(error) else f": {error.orig}"
     rule = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
     return f": {rule}" if rule else ""

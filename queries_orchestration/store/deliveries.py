@@ -16,11 +16,18 @@ from queries_orchestration.store.tables import deliveries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """One occurrence for one recipient, with its outcome."""
+    """One occurrence for one recipient, with its outcome.
+
+    ``recipient_id`` is the id of the one of the two that there is, person or outside address.
+    ``unanswered`` counts the submissions whose answer is not known; ``resubmitted_at`` is when it
+    was submitted while one was unanswered; ``refusal_words`` are those of who last did not take it.
+    """
 
     workspace_id: str
     occurrence_key: str
-    person_id: str
+    recipient_id: str
+    person_id: str | None
+    outside_id: str | None
     state: DeliveryState
     code: str | None
     communication_key: str
@@ -31,10 +38,13 @@ class Delivery:
     link_expires_at: datetime | None
     message_id: str | None
     recorded_at: datetime
+    unanswered: int = 0
+    resubmitted_at: datetime | None = None
+    refusal_words: str | None = None
 
 
 def get(
-    connection: Connection, workspace_id: str, occurrence_key: str, person_id: str
+    connection: Connection, workspace_id: str, occurrence_key: str, recipient_id: str
 ) -> Delivery | None:
     """Return the delivery of an occurrence for one recipient."""
     return one_or_none(
@@ -43,7 +53,7 @@ def get(
         select_records(Delivery, deliveries).where(
             deliveries.c.workspace_id == workspace_id,
             deliveries.c.occurrence_key == occurrence_key,
-            deliveries.c.person_id == person_id,
+            deliveries.c.recipient_id == recipient_id,
         ),
     )
 
@@ -58,7 +68,7 @@ def of_occurrence(connection: Connection, workspace_id: str, occurrence_key: str
             deliveries.c.workspace_id == workspace_id,
             deliveries.c.occurrence_key == occurrence_key,
         )
-        .order_by(deliveries.c.recorded_at, deliveries.c.person_id),
+        .order_by(deliveries.c.recorded_at, deliveries.c.recipient_id),
     )
 
 
@@ -67,17 +77,27 @@ def record(connection: Connection, delivery: Delivery) -> None:
     connection.execute(sa.insert(deliveries).values(values_of(delivery)))
 
 
+def note_submission(
+    connection: Connection, delivery: Delivery, *, unanswered: int, **values: Any
+) -> None:
+    """Write how many submissions of a delivery that is ``sending`` have no answer."""
+    _update(connection, delivery, unanswered=unanswered, **values)
+
+
 def conclude(
     connection: Connection, delivery: Delivery, *, state: DeliveryState, **values: Any
 ) -> None:
     """Write the final outcome of a delivery that was ``sending``."""
+    _update(connection, delivery, state=state, **values)
+
+
+def _update(connection: Connection, delivery: Delivery, **values: Any) -> None:
     connection.execute(
         update(deliveries)
         .where(
             deliveries.c.workspace_id == delivery.workspace_id,
-            deliveries.c.occurrence_key == delivery.occurrence_key,
-            deliveries.c.person_id == delivery.person_id,
+            deliveries.c.communication_key == delivery.communication_key,
             deliveries.c.state == "sending",
         )
-        .values(state=state, **values)
+        .values(values)
     )

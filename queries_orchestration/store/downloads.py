@@ -14,12 +14,16 @@ from queries_orchestration.store.tables import downloads
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """One link to a file that was given out; ``occurrence_key`` is that of a personal link."""
+    """One link to a file that was given out, to a person or to an outside address.
+
+    ``occurrence_key`` is that of a personal link.
+    """
 
     workspace_id: str
     id: str
     export_id: str
-    person_id: str
+    person_id: str | None
+    outside_id: str | None
     occurrence_key: str | None
     downloaded_at: datetime
 

@@ -51,6 +51,7 @@ class Export:
     sha256: str | None
     replaced_characters: int | None
     cut_cells: int | None
+    cut_sections: int | None
     columns: list[dict[str, str]] | None
     snapshot_at: datetime | None
     created_at: datetime
@@ -184,10 +185,15 @@ def unfinished(
 
 
 def occurrence_key_of(connection: Connection, workspace_id: str, export_id: str) -> str | None:
-    """Return the key of the occurrence that the export is the file of; None if interactive."""
+    """Return the key of the occurrence that the export is the file of; None if interactive.
+
+    A resend sends a file that is another occurrence's.
+    """
     return connection.scalar(
         select(occurrences.c.key).where(
-            occurrences.c.workspace_id == workspace_id, occurrences.c.export_id == export_id
+            occurrences.c.workspace_id == workspace_id,
+            occurrences.c.export_id == export_id,
+            occurrences.c.purpose != "resend",
         )
     )
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import claims as claims_store, database
 from queries_orchestration.store.claims import Receive
@@ -23,7 +24,9 @@ _STATE: Final = sa.case((occurrences.c.outcome.is_not(None), "settled"), else_=c
 class Occurrence:
     """One slot of one schedule, or one run-now request; ``key`` is unique over all workspaces.
 
-    ``state`` is waiting, running or settled; ``receive_number`` counts the attempts so far.
+    ``state`` is waiting, running or settled; ``receive_number`` counts the attempts so far. Its
+    ``purpose`` is a delivery, a test for who asked alone, or a resend of another one's file.
+    ``message_fault`` names the parts of its messages whose own template could not be used.
     """
 
     workspace_id: str
@@ -33,6 +36,7 @@ class Occurrence:
     requested_by: str | None
     client_key: str | None
     via: str
+    purpose: str
     reason: str | None
     state: str
     outcome: str | None
@@ -41,6 +45,7 @@ class Occurrence:
     actor_id: str | None
     export_id: str | None
     source_changed: bool
+    message_fault: str | None
     admitted_at: datetime
     settled_at: datetime | None
     receive_number: int
@@ -100,8 +105,14 @@ def admit_slot(
     via: str,
     at: datetime,
     missed_because: str | None = None,
+    failed_with: QueriesError | None = None,
 ) -> bool:
-    """Insert the occurrence of a slot, waiting or already missed; False if it is there."""
+    """Insert the occurrence of a slot, waiting or settled already; False if it is there.
+
+    Args:
+        missed_because: why it is missed.
+        failed_with: why its schedule cannot be dispatched.
+    """
     values: dict[str, Any] = {
         "workspace_id": workspace_id,
         "key": key,
@@ -112,8 +123,15 @@ def admit_slot(
     }
     if missed_because is not None:
         values |= {"outcome": "missed", "message": missed_because, "settled_at": at}
+    elif failed_with is not None:
+        values |= {
+            "outcome": "failed",
+            "code": failed_with.code,
+            "message": failed_with.message,
+            "settled_at": at,
+        }
     inserted = _insert_once(connection, values)
-    if inserted and missed_because is None:
+    if inserted and "outcome" not in values:
         claims_store.wait(connection, workspace_id, key, lane=DELIVERY_LANE)
     return inserted
 
@@ -131,8 +149,9 @@ def admit_request(
     export_id: str,
     source_changed: bool,
     at: datetime,
+    purpose: str = "delivery",
 ) -> bool:
-    """Insert the occurrence of a run-now request; False if the same click has made one."""
+    """Insert the occurrence that a person asks for; False if the same click has made one."""
     inserted = _insert_once(
         connection,
         {
@@ -143,6 +162,7 @@ def admit_request(
             "actor_id": requested_by,
             "client_key": client_key,
             "via": via,
+            "purpose": purpose,
             "reason": reason,
             "export_id": export_id,
             "source_changed": source_changed,
@@ -199,6 +219,23 @@ def miss_overtaken(
             connection, workspace_id, key, outcome="missed", code=None, message=because, at=at
         )
     return len(overtaken)
+
+
+def missed_since_the_last(
+    connection: Connection, workspace_id: str, schedule_id: str, *, before: datetime
+) -> int:
+    """Count the slots right before ``before`` that were missed, back to the last that was not."""
+    earlier = (
+        occurrences.c.workspace_id == workspace_id,
+        occurrences.c.schedule_id == schedule_id,
+        occurrences.c.slot < before,
+    )
+    is_missed = func.coalesce(occurrences.c.outcome, "") == "missed"
+    last = connection.scalar(select(func.max(occurrences.c.slot)).where(*earlier, ~is_missed))
+    counted = select(func.count()).select_from(occurrences).where(*earlier, is_missed)
+    if last is not None:
+        counted = counted.where(occurrences.c.slot > last)
+    return int(connection.scalar(counted) or 0)
 
 
 def follows_unsettled(work: Table) -> ColumnElement[bool]:

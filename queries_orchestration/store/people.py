@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,7 +13,10 @@ from queries_orchestration.store.tables import people
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody in a workspace; ``title`` is the name that others see."""
+    """Somebody in a workspace; ``title`` is the name that others see.
+
+    Who ``left_workspace`` is not active: the catalog no longer has them, only history does.
+    """
 
     workspace_id: str
     id: str
@@ -21,6 +25,7 @@ class Person:
     address: str | None
     roles: frozenset[str]
     active: bool
+    left_workspace: bool = False
     written_by: str = "other"
 
 
@@ -41,7 +46,12 @@ def by_name(connection: Connection, workspace_id: str, name: str) -> Person | No
 def listing(connection: Connection, workspace_id: str) -> list[Person]:
     """Return the people of the workspace by name, inactive ones too."""
     query = select(people).where(people.c.workspace_id == workspace_id).order_by(people.c.name)
-    return [_person(row) for row in connection.execute(query)]
+    return of_rows(connection.execute(query))
+
+
+def of_rows(rows: Iterable[Row[Any]]) -> list[Person]:
+    """Return the people of whole rows of the table."""
+    return [_person(row) for row in rows]
 
 
 def insert(connection: Connection, person: Person) -> None:

@@ -8,12 +8,15 @@ from sqlalchemy import Column, Connection, Table, delete
 from sqlalchemy.exc import IntegrityError
 
 from queries_orchestration.store.datasets import SourceConnection, StoredDataset
+from queries_orchestration.store.groups import Group
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source
 from queries_orchestration.store.tables import (
     connections,
     datasets,
+    group_members,
+    groups,
     people,
     report_queries,
     schedule_recipients,
@@ -22,20 +25,22 @@ from queries_orchestration.store.tables import (
     sources,
 )
 
-Removable = Person | SourceConnection | StoredDataset | Source | Schedule
+Removable = Person | Group | SourceConnection | StoredDataset | Source | Schedule
 
 _TABLES: Final[dict[type[Removable], Table]] = {
     Person: people,
+    Group: groups,
     SourceConnection: connections,
     StoredDataset: datasets,
     Source: sources,
     Schedule: schedules,
 }
-# What belongs to a row goes with it, in this order: the recipients of a schedule; the versions of
-# a source, before them what those of a report show.
+# What belongs to a row goes with it, in this order: the recipients of a schedule; the members
+# of a group; the versions of a source, before them what those of a report show.
 _PARTS: Final[dict[type[Removable], tuple[Column[str], ...]]] = {
     Source: (report_queries.c.report_id, source_versions.c.source_id),
     Schedule: (schedule_recipients.c.schedule_id,),
+    Group: (group_members.c.group_id,),
 }
 
 

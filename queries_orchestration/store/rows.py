@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
+
+from queries_orchestration.model.errors import UnreadableRow
 
 Record = TypeVar("Record")
 
@@ -24,14 +27,37 @@ def select_records(record: type[Any], table: Table) -> Select[Any]:
 def one_or_none(
     connection: Connection, record: type[Record], statement: Select[Any]
 ) -> Record | None:
-    """Return the one row of ``statement`` as ``record``, or None."""
-    row = connection.execute(statement).one_or_none()
+    """Return the one row of ``statement`` as ``record``, or None.
+
+    Raises:
+        UnreadableRow: a value in it is none that we have written.
+    """
+    with _readable(record):
+        row = connection.execute(statement).one_or_none()
     return None if row is None else _record(record, row)
 
 
 def every(connection: Connection, record: type[Record], statement: Select[Any]) -> list[Record]:
-    """Return all rows of ``statement`` as ``record``."""
-    return [_record(record, row) for row in connection.execute(statement)]
+    """Return all rows of ``statement`` as ``record``.
+
+    Raises:
+        UnreadableRow: a value in one of them is none that we have written.
+    """
+    with _readable(record):
+        return [_record(record, row) for row in connection.execute(statement)]
+
+
+@contextmanager
+def _readable(record: type[Any]) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        # The text of the error could hold the value.
+        raise UnreadableRow(
+            f"A stored {record.__name__.lower()} cannot be read ({type(error).__name__}): somebody"
+            " else has changed it. Write it again, by `queries catalog apply --take-over` where a"
+            " file holds it."
+        ) from None
 
 
 def _record(record: type[Record], row: Row[Any]) -> Record:

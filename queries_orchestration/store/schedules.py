@@ -1,18 +1,17 @@
-"""Schedules and their recipients."""
+"""Schedules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, select, update
 
 from queries_orchestration.model.recurrences import Recurrence
 from queries_orchestration.store.rows import every, one_or_none, select_records, values_of
-from queries_orchestration.store.tables import schedule_recipients, schedules
+from queries_orchestration.store.tables import schedules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +59,15 @@ class Schedule:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleLabel:
+    """How a schedule is told to people."""
+
+    name: str
+    title: str
+    time_zone: str
+
+
 def get(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule | None:
     """Return one schedule of the workspace."""
     return one_or_none(
@@ -68,6 +76,28 @@ def get(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule
         select_records(Schedule, schedules).where(
             schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id
         ),
+    )
+
+
+def hold_due(
+    connection: Connection, workspace_id: str, schedule_id: str, at: datetime
+) -> Schedule | None:
+    """Return a schedule whose next slot is due at ``at``, and let nobody edit it meanwhile.
+
+    Returns:
+        None if it is due no more: somebody else has moved, paused or edited it.
+    """
+    return one_or_none(
+        connection,
+        Schedule,
+        select_records(Schedule, schedules)
+        .where(
+            schedules.c.workspace_id == workspace_id,
+            schedules.c.id == schedule_id,
+            schedules.c.next_slot <= at,
+        )
+        # Rows that refer to it are still written by others.
+        .with_for_update(key_share=True),
     )
 
 
@@ -199,6 +229,22 @@ def repin(
     )
 
 
+def give(
+    connection: Connection, workspace_id: str, schedule_id: str, *, from_id: str, to_id: str
+) -> bool:
+    """Let a person give a schedule from one owner to another; False if it has another one."""
+    given = connection.execute(
+        update(schedules)
+        .where(
+            schedules.c.workspace_id == workspace_id,
+            schedules.c.id == schedule_id,
+            schedules.c.owner_id == from_id,
+        )
+        .values(owner_id=to_id, written_by="other")
+    )
+    return given.rowcount == 1
+
+
 def reset_streak(connection: Connection, workspace_id: str, schedule_id: str) -> None:
     """Forget the failures in a row."""
     connection.execute(
@@ -219,40 +265,44 @@ def extend_streak(connection: Connection, workspace_id: str, schedule_id: str) -
     return streak
 
 
-def recipients(connection: Connection, workspace_id: str, schedule_id: str) -> list[str]:
-    """Return the ids of the people who receive the schedule, in their order."""
-    return list(
-        connection.scalars(
-            select(schedule_recipients.c.person_id)
-            .where(
-                schedule_recipients.c.workspace_id == workspace_id,
-                schedule_recipients.c.schedule_id == schedule_id,
-            )
-            .order_by(schedule_recipients.c.position)
+def streak_of(connection: Connection, workspace_id: str, schedule_id: str) -> int:
+    """Return how many failures in a row there are."""
+    streak = connection.scalar(
+        select(schedules.c.failure_streak).where(
+            schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id
         )
+    )
+    return streak or 0
+
+
+def owner_of(connection: Connection, workspace_id: str, schedule_id: str) -> str:
+    """Return the id of the owner of a schedule that is there, without reading the whole row."""
+    owner_id: str = connection.execute(
+        select(schedules.c.owner_id).where(
+            schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id
+        )
+    ).scalar_one()
+    return owner_id
+
+
+def label_of(connection: Connection, workspace_id: str, schedule_id: str) -> ScheduleLabel | None:
+    """Return how a schedule is told to people, without reading the whole row."""
+    return one_or_none(
+        connection,
+        ScheduleLabel,
+        select_records(ScheduleLabel, schedules).where(
+            schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id
+        ),
     )
 
 
-def set_recipients(
-    connection: Connection, workspace_id: str, schedule_id: str, person_ids: Sequence[str]
-) -> None:
-    """Replace the recipients of a schedule."""
-    connection.execute(
-        delete(schedule_recipients).where(
-            schedule_recipients.c.workspace_id == workspace_id,
-            schedule_recipients.c.schedule_id == schedule_id,
+def next_slot_of(connection: Connection, workspace_id: str, schedule_id: str) -> datetime:
+    """Return the next slot of a schedule that has one, without reading the rest of its row."""
+    slot: datetime = connection.execute(
+        select(schedules.c.next_slot).where(
+            schedules.c.workspace_id == workspace_id,
+            schedules.c.id == schedule_id,
+            schedules.c.next_slot.is_not(None),
         )
-    )
-    if person_ids:
-        connection.execute(
-            sa.insert(schedule_recipients),
-            [
-                {
-                    "workspace_id": workspace_id,
-                    "schedule_id": schedule_id,
-                    "person_id": person_id,
-                    "position": position,
-                }
-                for position, person_id in enumerate(person_ids)
-            ],
-        )
+    ).scalar_one()
+    return slot

@@ -15,7 +15,8 @@ class Workspace:
     """One tenant; ``time_zone`` is an IANA name, the default of its schedules.
 
     One file has ``export_bytes`` at most, is made in ``export_seconds`` at most, by statements of
-    ``statement_seconds`` at most; None: no limit.
+    ``statement_seconds`` at most; None: no limit. Outside addresses are of ``allowed_domains``
+    (A-labels in lower case), with none of none; ``messages`` are its own templates by part.
     """
 
     id: str
@@ -26,6 +27,8 @@ class Workspace:
     export_bytes: int | None = None
     export_seconds: int | None = None
     statement_seconds: int | None = None
+    allowed_domains: list[str] | None = None
+    messages: dict[str, str] | None = None
 
 
 def get(connection: Connection, workspace_id: str) -> Workspace | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.catalog.changes import CatalogChanges
-from queries_orchestration.store import datasets, people, schedules
+from queries_orchestration.store import datasets, people, recipients
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.catalog.acme import (
     GOOD,
@@ -51,8 +51,8 @@ def test_a_catalog_becomes_rows(apply: Apply, database: Database) -> None:
         assert dataset is not None
         source_connection = datasets.connection_of(connection, workspace.id, dataset.id)
         schedule = schedule_of(database)
-        recipients = schedules.recipients(connection, workspace.id, schedule.id)
-        names = [people.get(connection, workspace.id, person) for person in recipients]
+        named = recipients.of_schedule(connection, workspace.id, schedule.id)
+        names = [people.get(connection, workspace.id, one.id) for one in named]
     assert (ann.title, ann.address, ann.roles, ann.active, ann.written_by) == (
         "Ann Author",
         "ann@example.org",
@@ -167,8 +167,8 @@ def test_recipients_are_kept_in_the_order_of_the_file(apply: Apply, database: Da
     assert touched(changes) == {"schedules": ("acme/morning",)}
     schedule = schedule_of(database)
     with database.read() as connection:
-        ids = schedules.recipients(connection, schedule.workspace_id, schedule.id)
-        names = [people.get(connection, schedule.workspace_id, id_) for id_ in ids]
+        named = recipients.of_schedule(connection, schedule.workspace_id, schedule.id)
+        names = [people.get(connection, schedule.workspace_id, one.id) for one in named]
     assert [person.name for person in names if person] == ["bob", "ann"]
 
 

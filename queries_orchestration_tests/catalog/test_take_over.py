@@ -9,9 +9,17 @@ import pytest
 from sqlalchemy import Connection
 
 from queries_orchestration.model.ids import new_id
-from queries_orchestration.store import datasets, people, schedules, sources, workspaces
+from queries_orchestration.store import (
+    datasets,
+    people,
+    recipients,
+    schedules,
+    sources,
+    workspaces,
+)
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.people import Person
+from queries_orchestration.store.recipients import NamedRecipient
 from queries_orchestration.store.sources import SourceVersion
 from queries_orchestration_tests.catalog.acme import (
     ANN,
@@ -67,7 +75,8 @@ def _edit_query(connection: Connection, workspace_id: str) -> None:
 def _edit_schedule(connection: Connection, workspace_id: str) -> None:
     (row,) = schedules.listing(connection, workspace_id)
     schedules.change(connection, replace(row, runtime_values={}, written_by="other"))
-    schedules.set_recipients(connection, workspace_id, row.id, [row.owner_id])
+    named = [NamedRecipient("person", row.owner_id)]
+    recipients.set_recipients(connection, workspace_id, row.id, named)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
 from queries_orchestration.store.tables import claims, dispatcher_heartbeats, offers, receives
 from queries_orchestration_tests.cli.conftest import Answer, Call, Place
 from queries_orchestration_tests.cli.workers import on_real_clock
+from queries_orchestration_tests.communications.smtp_server import running_smtp
 from queries_orchestration_tests.house import MONDAY, WEEK, House
 
 DAGSTER_YAML = Path(__file__).parents[2] / "dagster.yaml"
@@ -280,3 +281,29 @@ def _work(house: House, lane: str) -> str:
     while not (ended := house.work(lane)):
         time.sleep(0.001)
     return ended[0]
+
+
+def test_messages_that_could_not_go_are_told_and_none_is_sent(house: House, call: Call) -> None:
+    with running_smtp() as server:
+        environment = {**house.environment, "QUERIES_COMMUNICATIONS_URL": server.url()}
+        well = call(environment, "check")
+        server.plan("EHLO", "550 5.7.1 not you")
+        refused = call(environment, "check")
+    gone = call(environment, "check", "--json")
+
+    assert (well.status, well.out) == (0, "All is well.\n")
+    assert not any(one.startswith("MAIL") for one in server.commands)
+    assert refused.status == 1
+    assert refused.out == (
+        "communications_unavailable: the mail server of QUERIES_COMMUNICATIONS_URL said"
+        " '550 5.7.1 not you' at EHLO: see that it may take our messages.\n"
+    )
+    assert [one["code"] for one in _findings(gone)] == ["communications_unavailable"]
+
+
+def test_a_mailbox_that_cannot_be_written_is_told(house: House, call: Call) -> None:
+    (house.folder / "home" / "mailbox").write_text("in the way")
+
+    told = call(house.environment, "check")
+
+    assert told.out.startswith("communications_unavailable: the mailbox folder ")

@@ -68,6 +68,12 @@ def test_each_slot_is_told_with_what_each_recipient_got(house: House, call: Call
         "schedule": "weekly",
         "slot": "2027-01-04T07:00:00+00:00",
         "via": "recurrence",
+        "purpose": "delivery",
+        "resend_of": None,
+        "requested_by": None,
+        "reason": None,
+        "admitted_at": "2027-01-04T07:00:00+00:00",
+        "notices": [],
         "state": "settled",
         "outcome": "delivered",
         "code": None,
@@ -75,6 +81,7 @@ def test_each_slot_is_told_with_what_each_recipient_got(house: House, call: Call
         "actor": "ada",
         "receives": 1,
         "source_changed": False,
+        "message_fault": None,
         "late_file": None,
         "settled_at": "2027-01-04T07:00:00+00:00",
     }
@@ -87,6 +94,7 @@ def test_each_slot_is_told_with_what_each_recipient_got(house: House, call: Call
             "pause_reason": None,
             "next_slot": "2027-01-11T07:00:00+00:00",
             "failure_streak": 0,
+            "transfers": [],
         }
     ]
 
@@ -146,7 +154,7 @@ def test_a_mailbox_that_cannot_be_written_is_told_after_three_receives(
 
     text = " ".join(told.out.split())
     assert "failed" in text
-    assert "for ada in 3 receives: bob uncertain (communications_unavailable)" in text
+    assert "for ada in 3 receives: bob unsent (communications_unavailable" in text
     assert "communications_unavailable: the mailbox folder" in text
     assert "example.org" not in text
 

@@ -24,7 +24,7 @@ def test_each_message_is_told_with_its_personal_link(small_house: House, call: C
         assert message["to"] in Path(message["file"]).read_text()
         token = message["link"].removeprefix("https://queries.example.org/d/")
         link = verify(small_house.backends.link_keys, token, now=MONDAY)
-        assert link.person_id == deliveries[message["to"].partition("@")[0]].person_id
+        assert link.recipient_id == deliveries[message["to"].partition("@")[0]].recipient_id
 
 
 def test_people_read_date_address_subject_and_file(small_house: House, call: Call) -> None:

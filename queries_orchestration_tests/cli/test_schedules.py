@@ -46,7 +46,11 @@ def test_they_are_listed_with_state_next_slot_and_version(house: House, call: Ca
         "values": {},
         "format": "csv",
         "owner": "ada",
-        "recipients": ["bob", "dan", "cyd"],
+        "recipients": [
+            {"person": name, "outside": None, "title": title, "group": None}
+            for name, title in (("bob", "Bob Buyer"), ("dan", "Dan Gone"), ("cyd", "Cyd Clerk"))
+        ],
+        "unsubscribed": [],
         "skip_empty": False,
         "missed_slots": "latest",
         "lateness_limit": None,

@@ -27,6 +27,7 @@ def test_it_admits_what_is_due_and_names_what_waits(house: House, call: Call) ->
     assert first == {
         "at": at,
         "held_by": None,
+        "stopped": None,
         "admitted": 1,
         "missed": 1,
         "recovered": 0,

@@ -97,6 +97,7 @@ def test_it_delivers_what_may_be_delivered_and_leaves_no_secret_in_any_log(
     assert answer == {
         "at": slot,
         "held_by": None,
+        "stopped": None,
         "admitted": 2,
         "missed": 0,
         "recovered": 0,

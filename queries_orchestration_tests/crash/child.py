@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from queries_orchestration.deliveries.dispatch import run_pass
+from queries_orchestration.deliveries.resend import resend
 from queries_orchestration.deliveries.run_now import run_now
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.receives.backends import Backends, open_backends
@@ -77,7 +78,20 @@ def _export(backends: Backends, task: dict[str, Any]) -> None:
     publish(backends, task["workspace"], key, lambda _offer: "accepted")
 
 
-_RUNS = {"pass": _pass, "receive": _receive, "run-now": _run_now, "export": _export}
+def _resend(backends: Backends, task: dict[str, Any]) -> None:
+    key = resend(
+        backends, task["workspace"], occurrence_key=task["occurrence"], person_id=task["person"]
+    )
+    publish(backends, task["workspace"], key, lambda _offer: "accepted")
+
+
+_RUNS = {
+    "pass": _pass,
+    "receive": _receive,
+    "run-now": _run_now,
+    "export": _export,
+    "resend": _resend,
+}
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from queries_orchestration.settings import EXPORT_LANE, REPORT_LANE
+from queries_orchestration.store import cross_workspace
 from queries_orchestration.store.offers import Offer
 from queries_orchestration_tests.house import MONDAY, House
 
@@ -23,8 +24,8 @@ def kill_pass_at(house: House, step: str) -> None:
     _killed(house, {"run": "pass", "at": step, "moment": MONDAY.isoformat()})
 
 
-def kill_click_at(house: House, run: str, step: str, *, person: str) -> None:
-    """Run now, or export, and publish it, in a child that is killed at ``step``."""
+def kill_click_at(house: House, run: str, step: str, *, person: str, occurrence: str = "") -> None:
+    """Run now, export or resend, and publish it, in a child that is killed at ``step``."""
     _killed(
         house,
         {
@@ -33,6 +34,7 @@ def kill_click_at(house: House, run: str, step: str, *, person: str) -> None:
             "moment": MONDAY.isoformat(),
             "workspace": house.workspace_id,
             "schedule": house.schedule().id,
+            "occurrence": occurrence,
             "person": house.person(person),
         },
     )
@@ -73,6 +75,17 @@ def finish(house: House, *, at: datetime = MONDAY + timedelta(minutes=1)) -> Non
             return
         time.sleep(0.1)
     raise AssertionError("the work was not done in time")
+
+
+def wait_until_silent(house: House) -> None:
+    """Wait until recovery would find a killed receive."""
+    silence, end = house.backends.settings.heartbeat_silence, time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with house.backends.database.read() as connection:
+            if cross_workspace.silent_receives(connection, silence=silence, limit=1):
+                return
+        time.sleep(0.05)
+    raise AssertionError("no receive fell silent")
 
 
 def _receive(offer: Offer, step: str) -> dict[str, object]:

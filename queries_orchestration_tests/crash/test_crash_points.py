@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import time
 from dataclasses import replace
@@ -10,11 +9,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 import queries_orchestration
 from queries_orchestration.deliveries.recover import recover_silent
 from queries_orchestration.exports.expire import expire_files
 from queries_orchestration.settings import EXPORT_LANE, REPORT_LANE
+from queries_orchestration.store import notices
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.offers import Offer
 from queries_orchestration_tests.crash.kills import (
@@ -23,7 +24,10 @@ from queries_orchestration_tests.crash.kills import (
     kill_click_at,
     kill_pass_at,
     kill_receive_at,
+    wait_until_silent,
 )
+from queries_orchestration_tests.crash.named_steps import named_steps
+from queries_orchestration_tests.deliveries.test_settle import FaultyCommunications
 from queries_orchestration_tests.house import MONDAY, House, build_house
 from queries_orchestration_tests.no_runs import NoRuns
 from queries_orchestration_tests.report_house import (
@@ -48,6 +52,8 @@ IN_A_RECEIVE = {
     "recipient concluded": 1,
 }
 """Each step with the time it is reached at which the worker dies."""
+WHILE_IT_IS_SUBMITTED = ("further submission noted", "not taken, not recorded")
+"""Tried with a mail server, in `test_submission_kills.py`."""
 IN_AN_EXPORT = (
     "started",
     "upload begun, not recorded",
@@ -64,23 +70,42 @@ IN_A_CLICK = {
     "export committed, not published": "export",
     "offered, not launched": "run-now",
 }
+IN_A_RESEND = ("resend, not committed", "resend committed, not published")
+IN_A_FAILURE = "failure settled, nobody told"
+IN_A_NOTICE = ("notice begun, not submitted", "notice submitted, not recorded")
 WHILE_A_RENDER_IS_AWAITED = "render awaited"
 BEFORE_THE_SLOT = MONDAY - timedelta(hours=1)
 IN_EXPIRY = "marked expired, not removed"
+IN_RECOVERY = "silent receive taken, not ended"
+KILLED_AT = {
+    *IN_A_PASS,
+    *IN_A_RECEIVE,
+    *IN_AN_EXPORT,
+    *IN_A_CLICK,
+    *IN_A_RESEND,
+    IN_A_FAILURE,
+    *IN_A_NOTICE,
+    IN_EXPIRY,
+    IN_RECOVERY,
+    WHILE_A_RENDER_IS_AWAITED,
+    *WHILE_IT_IS_SUBMITTED,
+}
+LEAST_STEPS = 16
 
 
 def test_every_named_step_has_a_kill() -> None:
-    named: set[str] = set()
-    for path in Path(queries_orchestration.__path__[0]).rglob("*.py"):
-        named |= set(re.findall(r'\breached\("([^"]+)"\)', path.read_text()))
-    assert named == {
-        *IN_A_PASS,
-        *IN_A_RECEIVE,
-        *IN_AN_EXPORT,
-        *IN_A_CLICK,
-        IN_EXPIRY,
-        WHILE_A_RENDER_IS_AWAITED,
-    }
+    named = named_steps(Path(queries_orchestration.__path__[0]))
+    assert set(named) == KILLED_AT
+    assert len(named) >= LEAST_STEPS
+
+
+def test_a_step_without_a_kill_and_one_without_a_plain_name_are_found(tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text('backends.reached(\n    "written twice, not read"\n)\n')
+    assert set(named_steps(tmp_path)) - KILLED_AT == {"written twice, not read"}
+
+    (tmp_path / "worse.py").write_text("backends.reached(step)\n")
+    with pytest.raises(AssertionError, match=r"worse\.py:1"):
+        named_steps(tmp_path)
 
 
 @pytest.mark.parametrize("step", IN_A_PASS)
@@ -101,6 +126,28 @@ def test_a_worker_killed_in_a_receive_is_followed_by_another(house: House, step:
 
     occurrence = _assert_delivered_once(house)
     assert occurrence.receive_number == 2
+
+
+def test_a_worker_killed_after_its_last_message_sends_none_again(house: House) -> None:
+    (offer,) = house.dispatch(MONDAY).offers
+    kill_receive_at(house, offer, "recipient concluded", times=2)
+    assert house.addressees() == ["bob@example.org", "cyd@example.org"]
+
+    finish(house)
+
+    assert _assert_delivered_once(house).receive_number == 2
+
+
+def test_a_pass_killed_while_it_recovers_a_receive_leaves_it_to_the_next(house: House) -> None:
+    (offer,) = house.dispatch(MONDAY).offers
+    kill_receive_at(house, offer, "sending recorded")
+    wait_until_silent(house)
+
+    kill_pass_at(house, IN_RECOVERY)
+    assert house.claim(offer.key).receive_number == 1
+    finish(house)
+
+    assert _assert_delivered_once(house).receive_number == 2
 
 
 @pytest.mark.parametrize("step", IN_AN_EXPORT)
@@ -174,6 +221,56 @@ def test_a_process_killed_in_a_click_leaves_all_of_it_or_nothing(house: House, s
         assert [one.outcome for one in house.history()] == ["delivered"] * committed
         assert house.addressees() == ["bob@example.org", "cyd@example.org"] * committed
     assert len(_visible(house)) == committed
+
+
+@pytest.mark.parametrize("step", IN_A_RESEND)
+def test_a_process_killed_in_a_resend_leaves_all_of_it_or_nothing(house: House, step: str) -> None:
+    refusing = house.with_backends(
+        replace(
+            house.backends,
+            communications=FaultyCommunications(
+                house.backends.communications, refused={"bob@example.org"}, unavailable={}
+            ),
+        )
+    )
+    assert refusing.deliver(MONDAY) == ["delivered_partly"]
+    (origin,) = house.history()
+    kill_click_at(house, "resend", step, person="ada", occurrence=origin.key)
+
+    finish(house)
+
+    committed = "not committed" not in step
+    resends = [one for one in house.history() if one.purpose == "resend"]
+    assert [one.outcome for one in resends] == ["delivered"] * committed
+    assert house.addressees() == ["bob@example.org"] * committed + ["cyd@example.org"]
+
+
+def test_a_worker_killed_after_a_failure_leaves_the_notice_to_the_next_pass(house: House) -> None:
+    _lose_source(house)
+    (offer,) = house.dispatch(MONDAY).offers
+    kill_receive_at(house, offer, IN_A_FAILURE)
+
+    finish(house)
+    house.dispatch(MONDAY)
+
+    assert [one.outcome for one in house.history()] == ["failed"]
+    assert house.told() == [("ada@example.org", "Weekly orders was not delivered")]
+
+
+@pytest.mark.parametrize("step", IN_A_NOTICE)
+def test_a_pass_killed_in_a_notice_is_followed_by_another(house: House, step: str) -> None:
+    _lose_source(house)
+    assert house.deliver(MONDAY) == ["source_broken"]
+    kill_pass_at(house, step)
+
+    finish(house)
+    house.dispatch(MONDAY)
+
+    assert house.told() == [("ada@example.org", "Weekly orders was not delivered")]
+    (occurrence,) = house.history()
+    with house.backends.database.read() as connection:
+        (notice,) = notices.of_occurrence(connection, house.workspace_id, occurrence.key)
+    assert (notice.state, notice.attempts) == ("sent", 2)
 
 
 def test_a_process_killed_in_expiry_is_followed_by_another(house: House) -> None:
@@ -256,6 +353,13 @@ def _assert_delivered_once(house: House) -> Occurrence:
     assert len(house.file(occurrence.key).splitlines()) == 2_501
     assert len(_visible(house)) == 1
     return occurrence
+
+
+def _lose_source(house: House) -> None:
+    engine = sa.create_engine(house.environment["SHOP_URL"])
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP TABLE orders"))
+    engine.dispose()
 
 
 def _visible(house: House) -> list[str]:

@@ -9,8 +9,10 @@ import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.deliveries.dispatch import run_pass
+from queries_orchestration.deliveries.settle import settle
+from queries_orchestration.deliveries.streaks import Settlement
 from queries_orchestration.model.ids import slot_key
-from queries_orchestration.store import dispatchers, schedules, tables
+from queries_orchestration.store import claims, dispatchers, schedules, tables
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
 from queries_orchestration_tests.house import MONDAY, WEEK, House
 from queries_orchestration_tests.no_runs import NoRuns
@@ -239,3 +241,84 @@ def test_slots_keep_local_time_over_the_clock_change(house: House) -> None:
     house.dispatch(after)
 
     assert [one.slot for one in house.history()[-2:]] == [before, after]
+
+
+def test_slots_come_from_the_rule_not_from_when_the_last_one_was_done(house: House) -> None:
+    """A05: a job of 70 seconds every five minutes does not drift."""
+    house.apply(_one("often", cron='"*/5 * * * *"'))
+    first = house.schedule("often").next_slot
+    assert first is not None
+
+    for number in range(6):
+        slot = first + number * timedelta(minutes=5)
+        house.clock.at = slot
+        for offer in house.dispatch(slot + timedelta(seconds=20)).offers:
+            house.clock.at = slot + timedelta(seconds=90)
+            house.take(offer)
+
+    assert [one.slot for one in house.history("often")] == [
+        first + number * timedelta(minutes=5) for number in range(6)
+    ]
+    assert house.schedule("often").next_slot == first + timedelta(minutes=30)
+
+
+def test_slots_that_come_due_while_one_runs_wait_and_are_missed_by_the_next(house: House) -> None:
+    """A10: slot N+1 comes due while N still runs: it waits, N+2 takes its place."""
+    house.apply(_one("often", cron='"*/5 * * * *"'))
+    first = house.schedule("often").next_slot
+    assert first is not None
+    slots = [first + number * timedelta(minutes=5) for number in range(3)]
+    (running,) = house.dispatch(slots[0]).offers
+    with house.backends.database.transaction() as connection:
+        receive = claims.start(
+            connection, house.workspace_id, running.key, offer_number=1, run_id="long"
+        )
+    assert receive is not None
+
+    assert house.dispatch(slots[1]).offers == ()
+    assert house.dispatch(slots[2]).offers == ()
+    assert [(one.state, one.outcome) for one in house.history("often")] == [
+        ("running", None),
+        ("settled", "missed"),
+        ("waiting", None),
+    ]
+    assert "still being delivered" in (house.history("often")[1].message or "")
+
+    with house.backends.database.transaction() as connection:
+        settle(connection, receive, Settlement(outcome="delivered"), at=slots[2])
+    assert house.deliver(slots[2]) == ["delivered"]
+
+
+def test_the_pending_slot_of_an_edited_schedule_follows_the_new_rule(house: House) -> None:
+    house.apply(_one("weekly", cron="0 9 * * 2", query="all-orders"))
+
+    assert house.dispatch(MONDAY).admitted == 0
+    tuesday = MONDAY + timedelta(days=1, hours=1)
+    assert house.dispatch(tuesday).admitted == 1
+    assert [one.slot for one in house.history()] == [tuesday]
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"])
+def test_a_pass_that_meets_an_edit_advances_by_the_new_rule(house: House) -> None:
+    """The edit leaves the next slot where it is: only what follows is another one."""
+    database = house.backends.database
+    passing = threading.Thread(target=house.dispatch, args=(MONDAY,))
+    with database.transaction() as connection:
+        connection.execute(sa.text("UPDATE schedules SET cron = '0 8 * * *'"))
+        passing.start()
+        waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        with database.session() as watcher:
+            while not watcher.scalar(waiting):
+                assert passing.is_alive()
+    passing.join(30)
+
+    assert house.schedule().next_slot == MONDAY + timedelta(days=1)
+    assert len(house.history()) == 1
+
+
+def _one(name: str, *, cron: str, query: str = "no-orders") -> str:
+    return (
+        "workspace: {name: acme, title: Acme, time_zone: Europe/Berlin}\n"
+        f"schedules:\n  {name}: {{title: One, query: {query}, owner: ada, cron: {cron},"
+        " time_zone: Europe/Berlin, format: csv, recipients: [bob]}\n"
+    )

@@ -17,7 +17,8 @@ from queries_orchestration.model.errors import LinkRefused, QueriesError, Storag
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.link_keys import LinkKeys
 from queries_orchestration.model.links import DeliveryLink, sign
-from queries_orchestration.store import schedules
+from queries_orchestration.store import recipients
+from queries_orchestration.store.recipients import NamedRecipient
 from queries_orchestration.store.tables import deliveries
 from queries_orchestration_tests.downloads import (
     change_export,
@@ -133,7 +134,9 @@ def test_a_link_opens_once_its_message_may_have_arrived_and_not_if_it_was_refuse
 
 def test_a_skipped_recipient_has_no_link_even_with_a_token_under_our_own_key(house: House) -> None:
     house.apply(CATALOG.replace("dan@example.org, roles: [reader], active: false", "dan@x.org"))
-    made_up = replace(link_for(house, "bob"), token_id=new_id(), person_id=person_id(house, "dan"))
+    made_up = replace(
+        link_for(house, "bob"), token_id=new_id(), recipient_id=person_id(house, "dan")
+    )
 
     assert refusal(house, sign(house.backends.link_keys, made_up)) == REFUSED
 
@@ -165,10 +168,10 @@ def test_no_field_of_a_link_can_be_another_even_under_our_own_key(house: House) 
     keys = LinkKeys((*house.backends.link_keys.secrets, ("second", "t" * 40)))
     house = house.with_backends(replace(house.backends, link_keys=keys))
     forged = [
-        replace(bobs, person_id=cyds.person_id),
+        replace(bobs, recipient_id=cyds.recipient_id),
         replace(bobs, token_id=cyds.token_id),
-        replace(bobs, person_id=person_id(house, "ada")),
-        replace(bobs, person_id=new_id()),
+        replace(bobs, recipient_id=person_id(house, "ada")),
+        replace(bobs, recipient_id=new_id()),
         replace(bobs, token_id=new_id()),
         replace(bobs, workspace_id=new_id()),
         replace(bobs, occurrence_key=later.key),
@@ -256,9 +259,9 @@ def refusal(house: House, token: str) -> tuple[type, str, str]:
 
 
 def set_recipients(house: House, *names: str) -> None:
-    people = [person_id(house, name) for name in names]
+    named = [NamedRecipient("person", person_id(house, name)) for name in names]
     with house.backends.database.transaction() as connection:
-        schedules.set_recipients(connection, house.workspace_id, house.schedule().id, people)
+        recipients.set_recipients(connection, house.workspace_id, house.schedule().id, named)
 
 
 def change_delivery(house: House, name: str, **values: Any) -> None:

@@ -51,7 +51,7 @@ def test_each_link_is_personal_lasts_seven_days_and_its_file_two_more(house: Hou
         found = re.search(r"https://queries\.example\.org/d/(\S+)", body.get_content())
         assert found is not None
         link = verify(house.backends.link_keys, found[1], now=MONDAY + timedelta(days=6))
-        persons.add(link.person_id)
+        persons.add(link.recipient_id)
         assert link.expires_at == MONDAY + timedelta(days=7)
         assert link.occurrence_key == occurrence.key
     assert len(persons) == 2

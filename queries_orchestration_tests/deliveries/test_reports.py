@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -63,6 +64,19 @@ def test_a_report_is_rendered_in_its_lane_and_reaches_each_recipient(
     assert "PDF" in body.get_content()
     assert " rows" not in body.get_content()
     assert not occurrence.source_changed
+
+
+def test_the_message_tells_how_many_sections_show_less_than_there_is(house: House) -> None:
+    settings = replace(house.backends.settings, report_rows=50)
+    house = rendering(house.with_backends(replace(house.backends, settings=settings)))
+
+    assert house.deliver(MONDAY) == ["delivered"]
+
+    assert house.export(house.history()[0].key).cut_sections == 1
+    (message, _) = house.messages()
+    body = message.get_body(("plain",))
+    assert body is not None
+    assert "1 section shows less than there is; the file says where." in body.get_content()
 
 
 def test_a_report_is_delivered_as_a_workbook(house: House) -> None:

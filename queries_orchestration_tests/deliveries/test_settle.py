@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.communications.interface import Communications, Message, Submission
+from queries_orchestration.deliveries import events
+from queries_orchestration.deliveries.streaks import Settlement, count
 from queries_orchestration.model.errors import CommunicationsUnavailable, RecipientRefused
+from queries_orchestration.model.outcomes import Outcome
+from queries_orchestration.store.tables import schedules
 from queries_orchestration_tests.house import MONDAY, WEEK, House
 
 
@@ -27,13 +33,19 @@ class FaultyCommunications:
     def idempotent_by_key(self) -> bool:
         return self.inner.idempotent_by_key
 
-    def submit(self, message: Message) -> Submission:
+    def close(self) -> None:
+        self.inner.close()
+
+    def check(self, *, seconds: float = 1) -> None:
+        self.inner.check(seconds=seconds)
+
+    def submit(self, message: Message, *, seconds: float = 1) -> Submission:
         if message.recipient_address in self.refused:
             raise RecipientRefused("550 no such mailbox")
         if self.unavailable.get(message.recipient_address, 0) > 0:
             self.unavailable[message.recipient_address] -= 1
             raise CommunicationsUnavailable("The test's wall is shut.")
-        return self.inner.submit(message)
+        return self.inner.submit(message, seconds=seconds)
 
 
 def test_failures_and_pauses_are_logged_by_their_names(
@@ -48,15 +60,74 @@ def test_failures_and_pauses_are_logged_by_their_names(
         for week in range(5):
             house.deliver(MONDAY + week * WEEK)
 
-    told = [record.getMessage() for record in caplog.records]
-    failed = [text for text in told if text.startswith("schedule_run_failed")]
-    paused = [text for text in told if text.startswith("schedule_auto_paused")]
+    records = [vars(record) for record in caplog.records if hasattr(record, "event")]
+    failed = [one for one in records if one["event"] == events.RUN_FAILED]
+    paused = [one for one in records if one["event"] == events.AUTO_PAUSED]
     schedule_id = house.schedule().id
-    assert len(failed) == 5
-    assert all(f"schedule={schedule_id}" in text for text in failed)
-    assert all("code=source_broken" in text for text in failed)
-    assert [f"schedule={schedule_id}" in text for text in paused] == [True]
-    assert "code=five_failures" in paused[0]
+    keys = [one.key for one in house.history()]
+    common = {"workspace": house.workspace_id, "schedule": schedule_id}
+    assert [{name: one[name] for name in events.FIELDS} for one in failed] == [
+        common | {"occurrence": key, "code": "source_broken", "streak": streak}
+        for streak, key in enumerate(keys, start=1)
+    ]
+    assert [{name: one[name] for name in events.FIELDS} for one in paused] == [
+        common | {"occurrence": keys[-1], "code": "five_failures", "streak": 5}
+    ]
+    assert failed[0]["message"] == (
+        f"schedule_run_failed workspace={house.workspace_id} schedule={schedule_id}"
+        f" occurrence={keys[0]} code=source_broken streak=1"
+    )
+
+
+def test_the_documented_events_and_fields_are_those_that_are_logged() -> None:
+    documented = Path(__file__).parents[2] / "docs/events.md"
+    text = documented.read_text()
+    assert re.findall(r"^\| `(schedule_\w+)` \|", text, re.M) == [
+        events.RUN_FAILED,
+        events.AUTO_PAUSED,
+    ]
+    assert re.findall(r"^\| `(\w+)` \|", text.split("## Fields")[1], re.M) == list(events.FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "automatic", "purpose", "streak"),
+    [
+        ("delivered", True, "delivery", 0),
+        ("delivered", False, "delivery", 0),
+        ("delivered_partly", True, "delivery", 0),
+        ("delivered_partly", False, "delivery", 0),
+        ("skipped_empty", True, "delivery", 0),
+        ("no_recipients", True, "delivery", 2),
+        ("failed", True, "delivery", 3),
+        ("failed", False, "delivery", 2),
+        ("missed", True, "delivery", 2),
+        ("cancelled", True, "delivery", 2),
+        ("delivered", False, "test", 2),
+        ("failed", False, "test", 2),
+        ("delivered", False, "resend", 2),
+        ("failed", False, "resend", 2),
+    ],
+)
+def test_what_an_outcome_does_to_a_streak_of_two(
+    house: House, outcome: Outcome, automatic: bool, purpose: str, streak: int
+) -> None:
+    """The table of outcomes: who asks for it and for what decides with it."""
+    house.dispatch(MONDAY)
+    (slot,) = house.history()
+    asked = replace(
+        slot,
+        slot=slot.slot if automatic else None,
+        requested_by=None if automatic else house.person("ada"),
+        purpose=purpose,
+    )
+    with house.backends.database.transaction() as connection:
+        connection.execute(sa.update(schedules).values(failure_streak=2))
+        told = count(
+            connection, asked, Settlement(outcome=outcome, code="x", message="Why."), at=MONDAY
+        )
+
+    assert (house.schedule().failure_streak, told.streak) == (streak, streak)
+    assert (house.schedule().state, told.paused_with) == ("active", None)
 
 
 def test_one_refused_recipient_keeps_nobody_else_from_theirs(house: House) -> None:
@@ -92,7 +163,7 @@ def test_when_every_recipient_is_refused_the_occurrence_fails(house: House) -> N
     assert house.schedule().failure_streak == 1
 
 
-def test_after_the_third_receive_what_was_sent_stays_and_the_rest_is_uncertain(
+def test_after_the_third_receive_what_was_sent_stays_and_the_rest_is_unsent(
     house: House,
 ) -> None:
     faulty = _with_faults(house, unavailable={"bob@example.org": 9})
@@ -103,11 +174,12 @@ def test_after_the_third_receive_what_was_sent_stays_and_the_rest_is_uncertain(
     (occurrence,) = house.history()
     rows = house.deliveries(occurrence.key)
     assert (occurrence.outcome, occurrence.code) == ("failed", "communications_unavailable")
-    assert (rows["bob"].state, rows["cyd"].state) == ("uncertain", "sent")
+    assert (rows["bob"].state, rows["cyd"].state) == ("unsent", "sent")
+    assert rows["bob"].code == "communications_unavailable"
     assert house.export(occurrence.key).state == "ready"
 
 
-def test_somebody_who_left_while_their_message_was_under_way_is_uncertain(house: House) -> None:
+def test_somebody_who_left_before_their_message_was_taken_is_skipped(house: House) -> None:
     faulty = _with_faults(house, unavailable={"bob@example.org": 1})
     faulty.deliver(MONDAY)
     house.apply(
@@ -119,10 +191,10 @@ def test_somebody_who_left_while_their_message_was_under_way_is_uncertain(house:
     assert house.deliver(MONDAY) == ["delivered"]
 
     rows = house.deliveries(house.history()[0].key)
-    assert (rows["bob"].state, rows["bob"].code) == ("uncertain", "inactive")
+    assert (rows["bob"].state, rows["bob"].code) == ("skipped", "inactive")
 
 
-def test_a_recipient_removed_while_their_message_was_under_way_is_uncertain(house: House) -> None:
+def test_a_recipient_removed_before_their_message_was_taken_is_skipped(house: House) -> None:
     faulty = _with_faults(house, unavailable={"bob@example.org": 1})
     faulty.deliver(MONDAY)
     with house.backends.database.transaction() as connection:
@@ -136,7 +208,7 @@ def test_a_recipient_removed_while_their_message_was_under_way_is_uncertain(hous
     assert house.deliver(MONDAY) == ["delivered"]
 
     rows = house.deliveries(house.history()[0].key)
-    assert (rows["bob"].state, rows["bob"].code) == ("uncertain", "removed")
+    assert (rows["bob"].state, rows["bob"].code) == ("skipped", "removed")
 
 
 def _with_faults(

@@ -35,7 +35,7 @@ LINK = DeliveryLink(
     workspace_id="w-1",
     occurrence_key="s-1@20260504T050000Z",
     export_id="e-1",
-    person_id="p-1",
+    recipient_id="p-1",
     issued_at=ISSUED,
     expires_at=ISSUED + LINK_LIFETIME,
 )
@@ -101,7 +101,7 @@ def test_every_link_comes_back_and_signs_to_the_same_bytes_again(
     workspace_id: str,
     occurrence_key: str,
     export_id: str,
-    person_id: str,
+    recipient_id: str,
     issued_at: datetime,
     lifetime: int,
 ) -> None:
@@ -111,7 +111,7 @@ def test_every_link_comes_back_and_signs_to_the_same_bytes_again(
         workspace_id=workspace_id,
         occurrence_key=occurrence_key,
         export_id=export_id,
-        person_id=person_id,
+        recipient_id=recipient_id,
         issued_at=issued_at,
         expires_at=issued_at + timedelta(seconds=lifetime),
     )

@@ -39,7 +39,7 @@ DELIVERY_LINK = DeliveryLink(
     workspace_id="w-1",
     occurrence_key="s-1@20270104T070000Z",
     export_id="e-1",
-    person_id="p-1",
+    recipient_id="p-1",
     issued_at=NOW,
     expires_at=NOW + timedelta(days=7),
 )

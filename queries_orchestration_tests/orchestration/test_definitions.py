@@ -10,7 +10,7 @@ import pytest
 
 from queries_orchestration.definitions import defs
 
-JOBS = ("deliver_occurrence", "export_query", "render_report", "sweep_uploads")
+JOBS = ("deliver_occurrence", "resend", "export_query", "render_report", "sweep_uploads")
 
 
 def test_the_definitions_load() -> None:
@@ -36,6 +36,7 @@ def test_jobs_schedules_and_tags_are_these() -> None:
 
     assert {name: tags for name, (tags, _) in jobs.items()} == {
         "deliver_occurrence": {"queries/lane": "delivery", "dagster/max_runtime": "1020"},
+        "resend": {"queries/lane": "delivery", "dagster/max_runtime": "1020"},
         "export_query": {"queries/lane": "export", "dagster/max_runtime": "21720"},
         "render_report": {"queries/lane": "report", "dagster/max_runtime": "1020"},
         "sweep_uploads": {},

@@ -10,6 +10,7 @@ import pytest
 from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
 from queries_orchestration.definitions import defs
+from queries_orchestration.deliveries.stop_dispatch import stop_dispatch
 from queries_orchestration.store import dispatchers
 from queries_orchestration_tests.house import CATALOG, MONDAY, House, build_house
 
@@ -80,4 +81,23 @@ def test_a_tick_beside_another_pass_is_skipped_and_names_it(
 
     assert not data.run_requests
     assert "Another pass is at work" in (data.skip_message or "")
+    assert due_house.history() == []
+
+
+def test_while_all_dispatching_is_stopped_a_tick_is_skipped_and_says_by_whom(
+    due_house: House, evaluate: Evaluate, instance: dg.DagsterInstance
+) -> None:
+    stop_dispatch(due_house.backends, by="root", reason="Too much mail.")
+
+    data = evaluate()
+    with dg.build_sensor_context(
+        instance=instance,
+        repository_def=defs.get_repository_def(),
+        resources={"worker": (defs.resources or {})["worker"]},
+    ) as context:
+        looked = defs.resolve_sensor_def("offer_deliveries").evaluate_tick(context)
+
+    assert (data.run_requests, looked.run_requests) == ([], [])
+    for message in (data.skip_message, looked.skip_message):
+        assert "by root: Too much mail." in (message or "")
     assert due_house.history() == []

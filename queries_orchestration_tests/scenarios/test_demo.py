@@ -29,9 +29,9 @@ pytestmark = pytest.mark.xdist_group("demo")
 def test_it_ends_within_two_minutes_with_every_outcome_it_promises(demo: Demo) -> None:
     assert demo.summary["seconds"] < 120
     assert demo.summary["outcomes"] == {"delivered": 9, "skipped_empty": 1, "failed": 1}
-    assert (demo.summary["files"], demo.summary["messages"]) == (9, 16)
-    assert demo.summary["recipients_by_state"] == {"sent": 16, "skipped": 2}
-    assert len(demo.summary["checks"]) == 13
+    assert (demo.summary["files"], demo.summary["messages"]) == (9, 17)
+    assert demo.summary["recipients_by_state"] == {"sent": 17, "skipped": 2}
+    assert len(demo.summary["checks"]) == 14
     assert set(demo.summary["checks"].values()) == {True}
 
 
@@ -183,10 +183,14 @@ def test_each_message_goes_to_its_recipient_alone_with_a_link_of_its_own(demo: D
             assert body is not None
             (link,) = [line for line in body.get_content().splitlines() if "/d/" in line]
             messages[link] = (one["workspace"], one["person"], message["To"].addresses)
-    assert len(messages) == 16 == len(list((demo.folder / "mailbox").glob("*.eml")))
+    mailbox = [path.name for path in (demo.folder / "mailbox").glob("*.eml")]
+    # Its owner and an administrator are told of the schedule that was paused.
+    assert sum(name.startswith("notice.paused.") for name in mailbox) == 2
+    assert len(messages) == 17 == len(mailbox) - 2
     domains = {"new-york": "example.org", "berlin": "example.com"}
     for workspace, person, addresses in messages.values():
-        assert [address.addr_spec for address in addresses] == [f"{person}@{domains[workspace]}"]
+        own = f"{person}@{domains[workspace]}" if person else "rezeption@hotel.example"
+        assert [address.addr_spec for address in addresses] == [own]
 
 
 def test_what_is_printed_says_where_files_and_messages_lie_and_what_comes_next(demo: Demo) -> None:
@@ -236,13 +240,14 @@ def test_it_notices_what_did_not_come_out(
         ("dan", {"state": "sent"}, {"two recipients were skipped", "each recipient who"}),
         ("erik", {"code": None}, {"two recipients were skipped"}),
         ("jonas", {"message_file": None}, {"each recipient who"}),
+        ("Hotel Aloha", {"state": "uncertain"}, {"a group and an outside", "each recipient who"}),
     ],
 )
 def test_it_notices_a_recipient_who_got_something_else(
     demo: Demo, person: str, change: dict[str, Any], noticed: set[str]
 ) -> None:
     summary = copy.deepcopy(demo.summary)
-    (one,) = (one for one in summary["recipients"] if one["person"] == person)
+    (one,) = (one for one in summary["recipients"] if one["name"] == person)
     one |= change
     unmet = [name for name, met in check(summary, demo.source).items() if not met]
     assert len(unmet) == len(noticed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
 from typing import Any
 
 import pytest
@@ -13,6 +12,14 @@ from sqlalchemy.exc import IntegrityError
 
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.tables import metadata
+from queries_orchestration_tests.store.spoiled_rows import (
+    DONE,
+    FINISHED,
+    PAUSED,
+    SETTLED,
+    SPOILED,
+    TO_OUTSIDE,
+)
 from queries_orchestration_tests.store.valid_rows import SLOT, fill, valid_rows
 
 FOREIGN_KEYS = {
@@ -23,89 +30,6 @@ FOREIGN_KEYS = {
 }
 """Those that point to a row of a workspace."""
 
-PAUSED = {"state": "paused", "pause_code": "five_failures", "next_slot": None}
-SETTLED = {"outcome": "delivered", "settled_at": SLOT}
-DONE = {"state": "done", "receive_number": 1}
-FINISHED = {
-    "state": "ready",
-    "size": 10,
-    "rows": 1,
-    "sha256": "0" * 64,
-    "completed_at": SLOT,
-    "expires_at": SLOT,
-}
-
-SPOILED: list[tuple[str, dict[str, Any], str]] = [
-    ("workspaces", {"written_by": "x"}, "written_by"),
-    ("workspaces", {"export_bytes": 0}, "export_bytes"),
-    ("workspaces", {"export_seconds": 0}, "export_seconds"),
-    ("workspaces", {"statement_seconds": 0}, "statement_seconds"),
-    ("people", {"written_by": "x"}, "written_by"),
-    ("connections", {"written_by": "x"}, "written_by"),
-    ("datasets", {"written_by": "x"}, "written_by"),
-    ("sources", {"written_by": "x"}, "written_by"),
-    ("sources", {"kind": "x"}, "kind"),
-    ("sources", {"current_version": 0}, "current_version"),
-    ("source_versions", {"version": 0}, "version"),
-    ("schedules", {"written_by": "x"}, "written_by"),
-    ("schedules", {"format": "x"}, "format"),
-    ("schedules", {"missed_slots": "x"}, "missed_slots"),
-    ("schedules", {"state": "x", "next_slot": None}, "state"),
-    ("schedules", {"failure_streak": -1}, "failure_streak"),
-    ("schedules", {"starts_on": date(2027, 1, 2), "ends_on": date(2027, 1, 1)}, "ends_on"),
-    ("schedules", PAUSED | {"next_slot": SLOT}, "next_slot"),
-    ("schedules", {"state": "ended"}, "next_slot"),
-    ("schedules", PAUSED | {"pause_code": None}, "pause_code"),
-    ("schedules", {"pause_code": "five_failures"}, "pause_code"),
-    ("exports", {"purpose": "x"}, "purpose"),
-    ("exports", {"format": "x"}, "format"),
-    ("exports", {"state": "x"}, "state"),
-    ("exports", FINISHED | {"size": None}, "completion"),
-    ("exports", FINISHED | {"rows": None}, "completion"),
-    ("exports", FINISHED | {"sha256": None}, "completion"),
-    ("exports", FINISHED | {"completed_at": None}, "completion"),
-    ("exports", FINISHED | {"expires_at": None}, "completion"),
-    ("exports", {"state": "expired"}, "completion"),
-    ("exports", {"state": "failed"}, "code"),
-    ("exports", FINISHED | {"code": "source_broken"}, "code"),
-    ("exports", {"upload_id": "upload"}, "upload"),
-    ("exports", {"upload_receive": 1}, "upload"),
-    ("exports", {"client_key": "click"}, "asked_sha256"),
-    ("exports", {"asked_sha256": "0" * 64}, "asked_sha256"),
-    ("occurrences", {"via": "x"}, "via"),
-    ("occurrences", SETTLED | {"outcome": "x"}, "outcome"),
-    ("occurrences", {"slot": None}, "slot"),
-    ("occurrences", {"requested_by": "acme-person"}, "slot"),
-    ("occurrences", {"outcome": "delivered"}, "settled_at"),
-    ("occurrences", SETTLED | {"outcome": None}, "settled_at"),
-    ("occurrences", SETTLED | {"settled_at": None}, "settled_at"),
-    ("occurrences", {"settled_at": SLOT}, "settled_at"),
-    ("occurrences", SETTLED | {"outcome": "failed"}, "code"),
-    ("claims", {"lane": "x"}, "lane"),
-    ("claims", {"state": "x"}, "state"),
-    ("claims", {"state": "running"}, "heartbeat"),
-    ("claims", {"heartbeat_at": SLOT}, "heartbeat"),
-    ("claims", DONE | {"heartbeat_at": SLOT}, "heartbeat"),
-    ("claims", DONE | {"lease_until": SLOT}, "lease"),
-    ("claims", {"state": "running", "heartbeat_at": SLOT, "lease_until": SLOT}, "lease"),
-    ("claims", {"receive_number": 4}, "receive_number"),
-    ("claims", {"receive_number": -1}, "receive_number"),
-    ("offers", {"state": "x", "ended_at": SLOT}, "state"),
-    ("offers", {"number": 0}, "number"),
-    ("offers", {"state": "taken"}, "ended_at"),
-    ("offers", {"ended_at": SLOT}, "ended_at"),
-    ("receives", {"number": 4}, "number"),
-    ("receives", {"number": 0}, "number"),
-    ("deliveries", {"state": "x"}, "state"),
-    ("deliveries", {"link_token_id": None}, "link"),
-    ("deliveries", {"state": "sent", "link_key_id": None}, "link"),
-    ("deliveries", {"state": "sent", "link_issued_at": None}, "link"),
-    ("deliveries", {"state": "uncertain", "link_expires_at": None}, "link"),
-    ("deliveries", {"state": "skipped"}, "code"),
-    ("deliveries", {"state": "refused"}, "code"),
-]
-"""Table, what is changed in its valid row, and the check that must refuse it."""
-
 DUPLICATES: list[tuple[str, dict[str, Any], str]] = [
     ("workspaces", {"id": "other"}, "uq_workspaces_name"),
     ("people", {"id": "other"}, "uq_people_workspace_id_name"),
@@ -115,7 +39,15 @@ DUPLICATES: list[tuple[str, dict[str, Any], str]] = [
     ("source_versions", {}, "pk_source_versions"),
     ("report_queries", {}, "pk_report_queries"),
     ("schedules", {"id": "other"}, "uq_schedules_workspace_id_name"),
-    ("schedule_recipients", {"position": 1}, "pk_schedule_recipients"),
+    ("groups", {"id": "other"}, "uq_groups_workspace_id_name"),
+    ("group_members", {"position": 1}, "pk_group_members"),
+    ("outside_addresses", {"id": "other"}, "uq_outside_addresses_workspace_id_mailbox"),
+    (
+        "schedule_recipients",
+        {"position": 1},
+        "uq_schedule_recipients_workspace_id_schedule_id_person_id",
+    ),
+    ("unsubscriptions", {}, "pk_unsubscriptions"),
     ("exports", {"id": "other"}, "uq_exports_storage_key"),
     ("requests", {}, "pk_requests"),
     ("occurrences", {"key": "other"}, "uq_occurrences_workspace_id_schedule_id_slot"),
@@ -123,10 +55,17 @@ DUPLICATES: list[tuple[str, dict[str, Any], str]] = [
     ("receives", {"run_id": "other"}, "pk_receives"),
     (
         "deliveries",
-        {"communication_key": "other", "link_token_id": "other"},
+        {"communication_key": "other", "link_token_id": "other", "message_id": "other"},
         "pk_deliveries",
     ),
+    ("message_states", {"code": "other"}, "pk_message_states"),
     ("downloads", {}, "pk_downloads"),
+    ("dispatch_stops", {}, "pk_dispatch_stops"),
+    ("resends", {"resend_key": "other"}, "pk_resends"),
+    ("resends", {"number": 2}, "uq_resends_workspace_id_resend_key"),
+    ("schedule_transfers", {}, "pk_schedule_transfers"),
+    ("notices", {"communication_key": "other"}, "pk_notices"),
+    ("notices", {"kind": "first_failure"}, "uq_notices_communication_key"),
 ]
 """Table, what differs from the row that is there, and the key that must refuse it."""
 
@@ -134,11 +73,16 @@ NEW: dict[str, dict[str, Any]] = {
     "datasets": {"id": "new", "name": "new"},
     "source_versions": {"version": 2},
     "schedules": {"id": "new", "name": "new"},
+    "group_members": {"position": 1},
     "schedule_recipients": {"position": 1},
     "exports": {"id": "new", "storage_key": "new"},
     "occurrences": {"key": "new", "slot": SLOT.replace(day=5)},
-    "deliveries": {"communication_key": "new", "link_token_id": "new"},
+    "deliveries": {"communication_key": "new", "link_token_id": "new", "message_id": "new"},
+    "message_states": {"state": "delivered"},
     "downloads": {"id": "new"},
+    "resends": {"number": 2, "resend_key": "new"},
+    "schedule_transfers": {"id": "new"},
+    "notices": {"kind": "first_failure", "communication_key": "new"},
 }
 """What makes a second row of a table new, as far as a foreign key does not."""
 
@@ -163,10 +107,15 @@ def filled(shared_url: str, empty: Callable[[str], Database]) -> Database:
 def refused_update(database: Database, table: str, changes: dict[str, Any]) -> str:
     """Change acme's row of ``table``; returns the rule that refused it."""
     changed = metadata.tables[table]
-    owner = changed.c.id if table == "workspaces" else changed.c.workspace_id
     with pytest.raises(IntegrityError) as refused, database.transaction() as connection:
-        connection.execute(sa.update(changed).where(owner == "acme").values(changes))
+        connection.execute(sa.update(changed).where(*of_acme(changed)).values(changes))
     return broken_rule(refused.value)
+
+
+def of_acme(table: sa.Table) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions by which acme's valid row of a table is found."""
+    row = valid_rows("acme")[table.name]
+    return [column == row[column.name] for column in table.primary_key]
 
 
 def refused_insert(database: Database, table: str, row: dict[str, Any]) -> str:
@@ -231,6 +180,17 @@ def test_every_check_of_the_tables_has_a_row_that_breaks_it() -> None:
         ("offers", {"state": "lost", "ended_at": SLOT}),
         ("receives", {"number": 3}),
         ("deliveries", {"state": "skipped", "code": "inactive", "link_token_id": None}),
+        ("deliveries", TO_OUTSIDE),
+        ("unsubscriptions", TO_OUTSIDE),
+        ("downloads", {"person_id": None, "outside_id": "acme-outside"}),
+        ("people", {"active": False, "left_workspace": True}),
+        ("outside_addresses", {"address": None, "mailbox": None}),
+        ("schedule_recipients", {"person_id": None, "group_id": "acme-group"}),
+        ("schedule_recipients", {"person_id": None, "outside_id": "acme-outside"}),
+        ("deliveries", {"state": "unsent", "code": "communications_unavailable"}),
+        ("deliveries", {"unanswered": 2, "resubmitted_at": SLOT}),
+        ("notices", {"state": "sent", "concluded_at": SLOT}),
+        ("notices", {"state": "skipped", "outcome_code": "inactive", "concluded_at": SLOT}),
     ],
 )
 def test_a_row_that_keeps_the_rules_is_taken(
@@ -238,9 +198,7 @@ def test_a_row_that_keeps_the_rules_is_taken(
 ) -> None:
     changed = metadata.tables[table]
     with filled.transaction() as connection, connection.begin_nested() as attempt:
-        done = connection.execute(
-            sa.update(changed).where(changed.c.workspace_id == "acme").values(changes)
-        )
+        done = connection.execute(sa.update(changed).where(*of_acme(changed)).values(changes))
         assert done.rowcount == 1
         attempt.rollback()
 
@@ -279,7 +237,12 @@ def test_a_click_of_a_person_is_queued_once(filled: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"communication_key": "blue-key.blue-person"}, {"link_token_id": "blue-token"}]
+    "changes",
+    [
+        {"communication_key": "blue-key.blue-person"},
+        {"link_token_id": "blue-token"},
+        {"message_id": "<blue@example.org>"},
+    ],
 )
 def test_a_message_and_a_link_belong_to_one_delivery(
     filled: Database, changes: dict[str, Any]
@@ -306,7 +269,7 @@ def test_two_recipients_do_not_share_a_position(filled: Database) -> None:
         with pytest.raises(IntegrityError) as refused:
             connection.execute(sa.insert(metadata.tables["schedule_recipients"]).values(recipient))
         attempt.rollback()
-    assert broken_rule(refused.value) == "uq_schedule_recipients_workspace_id_schedule_id_position"
+    assert broken_rule(refused.value) == "pk_schedule_recipients"
 
 
 @pytest.mark.parametrize("name", sorted(FOREIGN_KEYS))  # a table keeps its rules in a set
@@ -320,6 +283,13 @@ def test_no_row_points_into_another_workspace(filled: Database, name: str) -> No
     }
     if "requested_by" in changes:
         changes["slot"] = None  # a person asked for it, so that no slot did
+    # A row is of one recipient.
+    if "person_id" in changes or {"group_id", "outside_id"} & set(changes):
+        others = {"person_id", "group_id", "outside_id"} & set(rule.table.c.keys()) - set(changes)
+        if "outside_id" in rule.table.c:
+            changes |= dict.fromkeys(others)
+        if "recipient_id" in rule.table.c:
+            changes["recipient_id"] = changes["outside_id"] or changes["person_id"]
     row = valid_rows("acme")[rule.table.name] | NEW.get(rule.table.name, {}) | changes
 
     assert refused_insert(filled, rule.table.name, row) in (name, "FOREIGN KEY")
@@ -330,6 +300,6 @@ def test_every_foreign_key_carries_the_workspace() -> None:
         for rule in table.constraints:
             if isinstance(rule, ForeignKeyConstraint):
                 assert rule.column_keys[0] == "workspace_id", rule.name
-        if table.name not in ("workspaces", "dispatcher_heartbeats"):
+        if table.name not in ("workspaces", "dispatch_stops", "dispatcher_heartbeats"):
             assert not table.c.workspace_id.nullable
             assert any(isinstance(rule, ForeignKeyConstraint) for rule in table.constraints)

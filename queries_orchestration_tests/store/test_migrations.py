@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -14,14 +15,15 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import CheckConstraint, Connection, ForeignKeyConstraint, UniqueConstraint
 
 from queries_orchestration.model.errors import StoreUnavailable
-from queries_orchestration.store import exports, migrate, workspaces
+from queries_orchestration.store import deliveries, exports, migrate, workspaces
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.migrate import is_current, upgrade
 from queries_orchestration.store.tables import metadata
-from queries_orchestration_tests.store.valid_rows import fill
+from queries_orchestration_tests.store.valid_rows import fill, valid_rows
 
 
 @pytest.fixture
@@ -141,6 +143,82 @@ def test_files_of_before_their_record_are_still_there(fresh: Database) -> None:
     assert (export.columns, export.snapshot_at, export.duration_seconds) == (None, None, None)
     assert workspace is not None
     assert (workspace.export_bytes, workspace.statement_seconds) == (None, None)
+
+
+def test_recipients_who_are_people_are_kept_on_the_way_back_and_again(fresh: Database) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+    before = ScriptDirectory.from_config(config).get_revision("0006").down_revision
+    assert isinstance(before, str)
+    people_only = ("schedule_recipients", "deliveries", "downloads")
+    with fresh.transaction() as connection:
+        fill(connection, "acme")
+        fill(connection, "blue")
+        rows = {table: rows_of(connection, table) for table in people_only}
+        of_outside = {"person_id": None, "outside_id": "acme-outside"}
+        new: dict[str, dict[str, Any]] = {
+            "schedule_recipients": {"position": 1},
+            "deliveries": {
+                "recipient_id": "acme-outside",
+                "communication_key": "new",
+                "link_token_id": "new",
+                "message_id": "<new@example.org>",
+            },
+            "downloads": {"id": "new"},
+        }
+        for table in people_only:
+            row = valid_rows("acme")[table] | of_outside | new[table]
+            connection.execute(sa.insert(metadata.tables[table]).values(row))
+        rules = rules_of(connection)
+
+    with fresh.transaction() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, before)
+        counts = {
+            table: connection.scalar(sa.text(f"SELECT count(*) FROM {table}"))  # noqa: S608
+            for table in people_only
+        }
+        assert counts == dict.fromkeys(people_only, 2)
+    upgrade(fresh.url)
+
+    with fresh.read() as connection:
+        assert {table: rows_of(connection, table) for table in people_only} == rows
+        assert rules_of(connection) == rules
+
+
+def rows_of(connection: Connection, table: str) -> list[dict[str, object]]:
+    """Return all rows of a table, in the order of its key."""
+    found = metadata.tables[table]
+    rows = connection.execute(sa.select(found).order_by(*found.primary_key))
+    return [dict(row._mapping) for row in rows]
+
+
+def test_who_was_being_sent_to_before_submissions_were_counted_may_have_the_message(
+    fresh: Database,
+) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+    with fresh.transaction() as connection:
+        fill(connection, "acme")
+        fill(connection, "blue")
+        connection.execute(
+            sa.text(
+                "UPDATE deliveries SET state = 'unsent', code = 'communications_unavailable'"
+                " WHERE workspace_id = 'blue'"
+            )
+        )
+    with fresh.transaction() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0004")
+
+    upgrade(fresh.url)
+
+    with fresh.read() as connection:
+        (sending,) = deliveries.of_occurrence(connection, "acme", "acme-key")
+        (unsent,) = deliveries.of_occurrence(connection, "blue", "blue-key")
+    assert (sending.state, sending.unanswered, sending.resubmitted_at) == ("sending", 1, None)
+    assert sending.message_id == "<acme@example.org>"
+    assert (unsent.state, unsent.code) == ("refused", "communications_unavailable")
 
 
 def test_two_processes_that_upgrade_at_once_take_turns(database_url: str) -> None:

@@ -20,8 +20,10 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
     own = {"workspace_id": workspace}
     named = own | {"name": "one", "title": "One", "written_by": "file"}
     person, source, schedule = f"{workspace}-person", f"{workspace}-source", f"{workspace}-schedule"
+    group, outside = f"{workspace}-group", f"{workspace}-outside"
     dataset, connection = f"{workspace}-dataset", f"{workspace}-connection"
     export, key = f"{workspace}-export", f"{workspace}-key"
+    other_person, resend = f"{workspace}-other", f"{workspace}-resend"
     return {
         "workspaces": {
             "id": workspace,
@@ -32,6 +34,10 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
         },
         "people": named
         | {"id": person, "address": "ann@example.org", "roles": ["author"], "active": True},
+        "groups": named | {"id": group},
+        "group_members": own | {"group_id": group, "person_id": person, "position": 0},
+        "outside_addresses": own
+        | {"id": outside, "address": "jane@example.net", "mailbox": "jane@example.net"},
         "connections": named | {"id": connection, "url_variable": "SHOP_URL"},
         "datasets": named | {"id": dataset, "connection_id": connection, "definition": {}},
         "sources": named | {"id": source, "kind": "query", "current_version": 1},
@@ -62,6 +68,13 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "created_at": SLOT,
         },
         "schedule_recipients": own | {"schedule_id": schedule, "person_id": person, "position": 0},
+        "unsubscriptions": own
+        | {
+            "schedule_id": schedule,
+            "recipient_id": person,
+            "person_id": person,
+            "unsubscribed_at": SLOT,
+        },
         "exports": own
         | {
             "id": export,
@@ -94,6 +107,7 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
         "deliveries": own
         | {
             "occurrence_key": key,
+            "recipient_id": person,
             "person_id": person,
             "state": "sending",
             "communication_key": f"{key}.{person}",
@@ -102,6 +116,15 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "link_key_id": "k1",
             "link_issued_at": SLOT,
             "link_expires_at": SLOT,
+            "message_id": f"<{workspace}@example.org>",
+            "recorded_at": SLOT,
+        },
+        "message_states": own
+        | {
+            "occurrence_key": key,
+            "communication_key": f"{key}.{person}",
+            "state": "accepted",
+            "at": SLOT,
             "recorded_at": SLOT,
         },
         "downloads": own
@@ -111,6 +134,54 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "person_id": person,
             "occurrence_key": key,
             "downloaded_at": SLOT,
+        },
+        "dispatch_stops": {
+            "number": int.from_bytes(workspace[:3].encode()),
+            "stopped_at": SLOT,
+            "stopped_by": workspace,
+            "stop_reason": "a test",
+            "started_at": SLOT,
+            "started_by": workspace,
+            "start_reason": "the test is over",
+        },
+        "resends": own | {"occurrence_key": key, "number": 1, "resend_key": resend},
+        "schedule_transfers": own
+        | {
+            "id": f"{workspace}-transfer",
+            "schedule_id": schedule,
+            "from_person_id": person,
+            "to_person_id": other_person,
+            "transferred_by": person,
+            "transferred_at": SLOT,
+        },
+        "notices": own
+        | {
+            "occurrence_key": key,
+            "kind": "paused",
+            "person_id": person,
+            "code": "five_failures",
+            "reason": "It failed.",
+            "streak": 5,
+            "state": "waiting",
+            "communication_key": f"notice.paused.{key}.{person}",
+            "not_before": LONG_AGO,
+            "created_at": SLOT,
+        },
+    }
+
+
+def second_rows(workspace: str) -> dict[str, dict[str, Any]]:
+    """Return the rows that others refer to beside the first of their table."""
+    first = valid_rows(workspace)
+    return {
+        "people": first["people"] | {"id": f"{workspace}-other", "name": "two"},
+        "occurrences": first["occurrences"]
+        | {
+            "key": f"{workspace}-resend",
+            "slot": None,
+            "requested_by": f"{workspace}-person",
+            "via": "run-now",
+            "purpose": "resend",
         },
     }
 
@@ -127,10 +198,11 @@ def set_up(connection: Connection, workspace: str) -> None:
 
 
 def _insert(connection: Connection, workspace: str, tables: Sequence[str]) -> None:
-    rows = valid_rows(workspace)
+    rows, more = valid_rows(workspace), second_rows(workspace)
     for name in tables:
-        if name in rows:
-            connection.execute(sa.insert(metadata.tables[name]).values(rows[name]))
+        for row in (rows.get(name), more.get(name)):
+            if row is not None:
+                connection.execute(sa.insert(metadata.tables[name]).values(row))
 
 
 def insert_slot(connection: Connection, workspace: str, **changes: Any) -> None:

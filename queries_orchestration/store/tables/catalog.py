@@ -19,28 +19,15 @@ from sqlalchemy import (
     text,
 )
 
-from queries_orchestration.store.tables.columns import id_column, metadata, one_of, within
+from queries_orchestration.store.tables.columns import (
+    catalog_columns,
+    catalog_rules,
+    id_column,
+    metadata,
+    one_of,
+    within,
+)
 from queries_orchestration.store.types import Instant, Json
-
-
-def _catalog_columns() -> list[Column[str]]:
-    """Columns of every row that a catalog file can hold; ``name`` is its name there."""
-    return [
-        id_column("workspace_id"),
-        id_column(),
-        Column("name", String(100), nullable=False),
-        Column("title", String(900), nullable=False),
-        Column("written_by", String(8), nullable=False),
-    ]
-
-
-def _catalog_rules() -> list[PrimaryKeyConstraint | UniqueConstraint | CheckConstraint]:
-    return [
-        PrimaryKeyConstraint("workspace_id", "id"),
-        UniqueConstraint("workspace_id", "name"),
-        one_of("written_by", "file", "other"),
-    ]
-
 
 workspaces = Table(
     "workspaces",
@@ -54,6 +41,8 @@ workspaces = Table(
     Column("export_bytes", BigInteger),
     Column("export_seconds", Integer),
     Column("statement_seconds", Integer),
+    Column("allowed_domains", Json),  # of outside addresses, as A-labels; none: no such address
+    Column("messages", Json),  # templates by part; none: the standard ones
     PrimaryKeyConstraint("id"),
     UniqueConstraint("name"),
     one_of("written_by", "file", "other"),
@@ -65,41 +54,43 @@ workspaces = Table(
 people = Table(
     "people",
     metadata,
-    *_catalog_columns(),
+    *catalog_columns(),
     Column("address", String(320)),
     Column("roles", Json, nullable=False),
     Column("active", Boolean, nullable=False),
-    *_catalog_rules(),
+    Column("left_workspace", Boolean, nullable=False, server_default=text("false")),
+    *catalog_rules(),
     ForeignKeyConstraint(["workspace_id"], ["workspaces.id"]),
+    CheckConstraint("NOT (left_workspace AND active)", name="left_workspace"),
 )
 
 connections = Table(
     "connections",
     metadata,
-    *_catalog_columns(),
+    *catalog_columns(),
     Column("url_variable", String(200), nullable=False),
-    *_catalog_rules(),
+    *catalog_rules(),
     ForeignKeyConstraint(["workspace_id"], ["workspaces.id"]),
 )
 
 datasets = Table(
     "datasets",
     metadata,
-    *_catalog_columns(),
+    *catalog_columns(),
     id_column("connection_id"),
     Column("definition", Json, nullable=False),
-    *_catalog_rules(),
+    *catalog_rules(),
     within("connections", "connection_id"),
 )
 
 sources = Table(
     "sources",
     metadata,
-    *_catalog_columns(),
+    *catalog_columns(),
     Column("kind", String(8), nullable=False),
     Column("current_version", Integer, nullable=False),
     Column("archived", Boolean, nullable=False, server_default=text("false")),
-    *_catalog_rules(),
+    *catalog_rules(),
     ForeignKeyConstraint(["workspace_id"], ["workspaces.id"]),
     one_of("kind", "query", "report"),
     CheckConstraint("current_version >= 1", name="current_version"),
@@ -143,7 +134,7 @@ Index(
 schedules = Table(
     "schedules",
     metadata,
-    *_catalog_columns(),
+    *catalog_columns(),
     id_column("source_id"),
     # The version a query schedule runs; for a report the version at set-up, to flag a change.
     Column("pinned_version", Integer, nullable=False),
@@ -165,7 +156,7 @@ schedules = Table(
     Column("failure_streak", Integer, nullable=False, server_default=text("0")),
     Column("next_slot", Instant),
     Column("created_at", Instant, nullable=False),
-    *_catalog_rules(),
+    *catalog_rules(),
     within("source_versions", "source_id", "pinned_version", target="source_id version"),
     within("people", "owner_id"),
     one_of("format", "csv", "xlsx", "pdf"),
@@ -183,17 +174,4 @@ Index(
     schedules.c.id,
     postgresql_where=schedules.c.next_slot.is_not(None),
     sqlite_where=schedules.c.next_slot.is_not(None),
-)
-
-schedule_recipients = Table(
-    "schedule_recipients",
-    metadata,
-    id_column("workspace_id"),
-    id_column("schedule_id"),
-    id_column("person_id"),
-    Column("position", Integer, nullable=False),
-    PrimaryKeyConstraint("workspace_id", "schedule_id", "person_id"),
-    UniqueConstraint("workspace_id", "schedule_id", "position"),
-    within("schedules", "schedule_id"),
-    within("people", "person_id"),
 )

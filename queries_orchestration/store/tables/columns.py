@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, MetaData, String
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    UniqueConstraint,
+)
 
 metadata: Final = MetaData(
     naming_convention={
@@ -43,3 +51,35 @@ def within(table: str, *columns: str, target: str = "id") -> ForeignKeyConstrain
     """Return a foreign key that stays within the workspace; ``target`` names its columns."""
     targets = [f"{table}.workspace_id", *(f"{table}.{name}" for name in target.split())]
     return ForeignKeyConstraint(["workspace_id", *columns], targets)
+
+
+def one_recipient() -> CheckConstraint:
+    """Return the rule that a row is of a person or of an outside address.
+
+    Its ``recipient_id`` is the id of the one that it is.
+    """
+    return CheckConstraint(
+        "(person_id IS NULL) <> (outside_id IS NULL)"
+        " AND recipient_id = COALESCE(person_id, outside_id)",
+        name="recipient",
+    )
+
+
+def catalog_columns() -> list[Column[str]]:
+    """Return the columns of every row that a catalog file can hold; ``name`` is its name there."""
+    return [
+        id_column("workspace_id"),
+        id_column(),
+        Column("name", String(100), nullable=False),
+        Column("title", String(900), nullable=False),
+        Column("written_by", String(8), nullable=False),
+    ]
+
+
+def catalog_rules() -> list[PrimaryKeyConstraint | UniqueConstraint | CheckConstraint]:
+    """Return the rules of every such row."""
+    return [
+        PrimaryKeyConstraint("workspace_id", "id"),
+        UniqueConstraint("workspace_id", "name"),
+        one_of("written_by", "file", "other"),
+    ]

@@ -21,11 +21,13 @@ from sqlalchemy import (
     text,
 )
 
+from queries_orchestration.model.message_states import MESSAGE_STATES
 from queries_orchestration.store.tables.columns import (
     id_column,
     key_column,
     metadata,
     one_of,
+    one_recipient,
     within,
 )
 from queries_orchestration.store.types import Instant, Json
@@ -62,6 +64,7 @@ exports = Table(
     Column("sha256", String(64)),
     Column("replaced_characters", Integer),
     Column("cut_cells", Integer),
+    Column("cut_sections", Integer),  # of a report: those that show less than there is
     Column("columns", Json),  # label and type of each; none of a report
     Column("snapshot_at", Instant),  # as of when its source was read
     Column("created_at", Instant, nullable=False),
@@ -146,6 +149,8 @@ occurrences = Table(
     id_column("requested_by", nullable=True),  # the clicking person of a run-now request
     Column("client_key", String(200)),  # what the client calls the click, to be run once
     Column("via", String(16), nullable=False),
+    # A test goes to who asked for it alone, a resend to whom an earlier occurrence did not reach.
+    Column("purpose", String(8), nullable=False, server_default=text("'delivery'")),
     Column("reason", Text),
     Column("outcome", String(16)),
     Column("code", String(64)),
@@ -153,6 +158,7 @@ occurrences = Table(
     id_column("actor_id", nullable=True),  # as whom it ran
     id_column("export_id", nullable=True),
     Column("source_changed", Boolean, nullable=False, server_default=text("false")),
+    Column("message_fault", String(64)),  # the part whose own template could not be used
     Column("admitted_at", Instant, nullable=False),
     Column("settled_at", Instant),
     PrimaryKeyConstraint("workspace_id", "key"),
@@ -164,6 +170,7 @@ occurrences = Table(
     within("people", "actor_id"),
     within("exports", "export_id"),
     one_of("via", "recurrence", "run-now", "dagster-ui", "backfill"),
+    one_of("purpose", "delivery", "test", "resend"),
     one_of("outcome", *OUTCOMES),
     CheckConstraint("(slot IS NULL) = (requested_by IS NOT NULL)", name="slot"),
     CheckConstraint("(outcome IS NULL) = (settled_at IS NULL)", name="settled_at"),
@@ -246,7 +253,9 @@ deliveries = Table(
     metadata,
     id_column("workspace_id"),
     key_column("occurrence_key"),
-    id_column("person_id"),
+    id_column("recipient_id"),
+    id_column("person_id", nullable=True),
+    id_column("outside_id", nullable=True),
     Column("state", String(9), nullable=False),
     Column("code", String(64)),
     Column("communication_key", String(100), nullable=False),
@@ -257,19 +266,50 @@ deliveries = Table(
     Column("link_issued_at", Instant),
     Column("link_expires_at", Instant),
     Column("message_id", String(200)),
+    Column("unanswered", Integer, nullable=False, server_default=text("0")),
+    Column("resubmitted_at", Instant),  # when it was submitted beside an unanswered submission
+    Column("refusal_words", String(300)),  # of who last did not take it, for good or for now
     Column("recorded_at", Instant, nullable=False),
-    PrimaryKeyConstraint("workspace_id", "occurrence_key", "person_id"),
+    PrimaryKeyConstraint("workspace_id", "occurrence_key", "recipient_id"),
     UniqueConstraint("communication_key"),
     UniqueConstraint("link_token_id"),
+    UniqueConstraint("message_id"),  # by which a provider's events name it
     within("occurrences", "occurrence_key", target="key"),
     within("people", "person_id"),
-    one_of("state", "sending", "sent", "skipped", "refused", "uncertain"),
+    within("outside_addresses", "outside_id"),
+    one_recipient(),
+    one_of("state", "sending", "sent", "skipped", "refused", "uncertain", "unsent"),
     CheckConstraint(
         "state IN ('skipped', 'refused') OR (link_token_id IS NOT NULL AND link_key_id IS NOT NULL"
         " AND link_issued_at IS NOT NULL AND link_expires_at IS NOT NULL)",
         name="link",
     ),
-    CheckConstraint("state NOT IN ('skipped', 'refused') OR code IS NOT NULL", name="code"),
+    CheckConstraint(
+        "state NOT IN ('skipped', 'refused', 'unsent') OR code IS NOT NULL", name="code"
+    ),
+    # Submissions whose answer is not known: one copy may be out for each, so two at most.
+    CheckConstraint("unanswered BETWEEN 0 AND 2", name="unanswered"),
+    CheckConstraint("unanswered < 2 OR resubmitted_at IS NOT NULL", name="resubmitted_at"),
+)
+
+# What a provider told of a message, each state once; beside the deliveries, whose outcome it
+# does not change.
+message_states = Table(
+    "message_states",
+    metadata,
+    id_column("workspace_id"),
+    key_column("occurrence_key"),
+    Column("communication_key", String(100), nullable=False),
+    Column("state", String(12), nullable=False),
+    Column("code", String(64)),
+    Column("at", Instant, nullable=False),  # as the provider says
+    Column("recorded_at", Instant, nullable=False),
+    PrimaryKeyConstraint("workspace_id", "communication_key", "state"),
+    within("occurrences", "occurrence_key", target="key"),
+    one_of("state", *MESSAGE_STATES),
+)
+Index(
+    "ix_message_states_occurrence", message_states.c.workspace_id, message_states.c.occurrence_key
 )
 
 downloads = Table(
@@ -279,12 +319,15 @@ downloads = Table(
     id_column(),
     id_column("export_id"),
     # Who fetched it: the requester or a schedule authority, or a recipient by a personal link.
-    id_column("person_id"),
+    id_column("person_id", nullable=True),
+    id_column("outside_id", nullable=True),
     key_column("occurrence_key", nullable=True),  # of a personal link
     Column("downloaded_at", Instant, nullable=False),
     PrimaryKeyConstraint("workspace_id", "id"),
     within("exports", "export_id"),
     within("people", "person_id"),
+    within("outside_addresses", "outside_id"),
+    CheckConstraint("(person_id IS NULL) <> (outside_id IS NULL)", name="recipient"),
     within("occurrences", "occurrence_key", target="key"),
 )
 

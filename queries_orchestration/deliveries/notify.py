@@ -1,0 +1,243 @@
+"""Tell owners and administrators of failures and pauses: written with the settlement, sent after.
+
+A notice is a row of the settlement's own transaction, so that none is lost, under a communication
+key of its own, so that none is sent twice. Whatever pass comes next sends it.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from typing import Final
+from urllib.parse import urlsplit
+
+from sqlalchemy import Connection
+
+from queries_orchestration.communications.compose_notice import NoticeFacts, compose_notice
+from queries_orchestration.communications.interface import Message, message_id
+from queries_orchestration.deliveries.recipients import address_of
+from queries_orchestration.model.access import ADMINISTRATOR
+from queries_orchestration.model.errors import (
+    CommunicationsUnavailable,
+    QueriesError,
+    RecipientRefused,
+    StoreUnavailable,
+    UnknownTimeZone,
+)
+from queries_orchestration.model.notices import FIRST_FAILURE, NoticeKind, delay_after
+from queries_orchestration.model.time_zones import zone
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.boundary import unforeseen_told
+from queries_orchestration.store import (
+    cross_workspace,
+    notices,
+    occurrences,
+    people,
+    schedules,
+    workspaces,
+)
+from queries_orchestration.store.notices import Notice
+from queries_orchestration.store.people import Person
+
+NOTICES_A_PASS: Final = 50
+SECONDS_A_PASS: Final = 10.0
+"""After so many seconds the rest is left to the next pass."""
+RESUBMITTED: Final = "resubmitted"
+GONE: Final = "gone"
+
+log = logging.getLogger(__name__)
+
+
+def write_notices(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    kind: NoticeKind,
+    occurrence_key: str,
+    code: str,
+    reason: str,
+    streak: int,
+    at: datetime,
+) -> None:
+    """Let the owner, and of a pause the active administrators, be told by the next pass."""
+    owner_id = schedules.owner_of(connection, workspace_id, schedule_id)
+    told = [owner_id]
+    if kind != FIRST_FAILURE:
+        told += [
+            person.id
+            for person in people.listing(connection, workspace_id)
+            if person.active and ADMINISTRATOR in person.roles and person.id != owner_id
+        ]
+    notices.write(
+        connection,
+        workspace_id,
+        occurrence_key=occurrence_key,
+        kind=kind,
+        person_ids=told,
+        code=code,
+        reason=reason,
+        streak=streak,
+        at=at,
+    )
+
+
+def send_notices(backends: Backends) -> int:
+    """Send what is to be told; one that cannot be sent now is tried again, ever later.
+
+    Returns:
+        How many notices were sent.
+
+    Raises:
+        StoreUnavailable: the database cannot be reached.
+    """
+    stopwatch = backends.waiting
+    end = stopwatch.now() + SECONDS_A_PASS
+    with backends.database.read() as connection:
+        unsent = cross_workspace.unsent_notices(connection, limit=NOTICES_A_PASS)
+    sent = 0
+    try:
+        for notice in unsent:
+            if stopwatch.now() >= end:
+                break
+            if not _begin(backends, notice):
+                continue
+            try:
+                with unforeseen_told(notice.communication_key):
+                    message, skip_code = _prepare(backends, notice)
+            except StoreUnavailable:
+                raise
+            except QueriesError as error:
+                _try_later(backends, notice, error)
+                continue
+            try:
+                with unforeseen_told(notice.communication_key):
+                    sent += _submit(backends, notice, message, skip_code)
+            except StoreUnavailable:
+                raise
+            except CommunicationsUnavailable as error:
+                _try_later(backends, notice, error)
+                break  # The others would fare no better.
+            except QueriesError as error:
+                # Whether it was sent is not known: it stays as begun.
+                _log_unsent(notice, error)
+    finally:
+        backends.communications.close()
+    return sent
+
+
+def _prepare(backends: Backends, notice: Notice) -> tuple[Message | None, str | None]:
+    """Return the message, or None and the code of why its person is to be skipped."""
+    with backends.database.read() as connection:
+        person = people.get(connection, notice.workspace_id, notice.person_id)
+        address, skip_code = address_of(person) if person else (None, GONE)
+        if person is None or address is None:
+            return None, skip_code
+        return _message(backends, connection, notice, person, address), None
+
+
+def _submit(
+    backends: Backends, notice: Notice, message: Message | None, skip_code: str | None
+) -> bool:
+    """Submit what there is to submit and write the outcome; False if nothing was sent."""
+    backends.reached("notice begun, not submitted")
+    state, code, sent_id = "skipped", skip_code, None
+    if message is not None:
+        try:
+            sent_id = backends.communications.submit(message, seconds=SECONDS_A_PASS).message_id
+            state = "sent"
+        except RecipientRefused as error:
+            state, code = "refused", error.code
+        backends.reached("notice submitted, not recorded")
+    with backends.database.transaction() as connection:
+        _conclude(backends, connection, notice, state=state, code=code, message_id=sent_id)
+    return state == "sent"
+
+
+def _try_later(backends: Backends, notice: Notice, error: QueriesError) -> None:
+    """Note that nothing was sent; the delay of the attempt counts."""
+    _log_unsent(notice, error)
+    with backends.database.transaction() as connection:
+        notices.wait_again(connection, notice, code=error.code)
+
+
+def _log_unsent(notice: Notice, error: QueriesError) -> None:
+    log.warning("notice_not_sent notice=%s code=%s", notice.communication_key, error.code)
+
+
+def _begin(backends: Backends, notice: Notice) -> bool:
+    """Begin an attempt; False if another pass has, or there must be none.
+
+    A backend that is not idempotent by key is given the message once more, with the same
+    Message-ID, when the answer to the last attempt was lost; not a third time.
+    """
+    is_repeated = notice.state == "sending" and not backends.communications.idempotent_by_key
+    delay = delay_after(backends.settings.retry_delay, notice.attempts + 1)
+    with backends.database.transaction() as connection:
+        begun = notices.begin(
+            connection, notice, delay=delay, outcome_code=RESUBMITTED if is_repeated else None
+        )
+        if begun and is_repeated and notice.outcome_code == RESUBMITTED:
+            _conclude(backends, connection, notice, state="uncertain", code=RESUBMITTED)
+            return False
+    return begun
+
+
+def _conclude(
+    backends: Backends,
+    connection: Connection,
+    notice: Notice,
+    *,
+    state: str,
+    code: str | None,
+    message_id: str | None = None,
+) -> None:
+    notices.conclude(
+        connection, notice, state=state, code=code, message_id=message_id, at=backends.clock()
+    )
+
+
+def _message(
+    backends: Backends, connection: Connection, notice: Notice, person: Person, address: str
+) -> Message:
+    workspace = workspaces.get(connection, notice.workspace_id)
+    occurrence = occurrences.get(connection, notice.workspace_id, notice.occurrence_key)
+    # Foreign keys keep either from being gone.
+    schedule = occurrence and schedules.label_of(
+        connection, notice.workspace_id, occurrence.schedule_id
+    )
+    if workspace is None or occurrence is None or not schedule:
+        raise QueriesError("What the notice is about is gone.", code=GONE)
+    subject, text, html = compose_notice(
+        NoticeFacts(
+            kind=notice.kind,
+            workspace_title=workspace.title,
+            schedule_title=schedule.title,
+            schedule_name=schedule.name,
+            recipient_name=person.title,
+            zone=_zone_shown(schedule.time_zone),
+            slot=occurrence.slot,
+            code=notice.code,
+            reason=notice.reason,
+            streak=notice.streak,
+        )
+    )
+    domain = urlsplit(backends.settings.public_url).hostname or "localhost"
+    return Message(
+        communication_key=notice.communication_key,
+        recipient_name=person.title,
+        recipient_address=address,
+        subject=subject,
+        text=text,
+        html=html,
+        message_id=message_id(notice.communication_key, domain),
+    )
+
+
+def _zone_shown(name: str) -> str:
+    """Return the zone in which a slot is told: UTC where the schedule's cannot be read."""
+    try:
+        zone(name)
+    except UnknownTimeZone:
+        return "UTC"
+    return name

@@ -1,0 +1,117 @@
+"""What a settlement does to its schedule: the failures in a row, and the pause after too many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection
+
+from queries_orchestration.deliveries.notify import write_notices
+from queries_orchestration.model.notices import notice_due
+from queries_orchestration.model.outcomes import FAILURES_THAT_PAUSE, Outcome, streak_change
+from queries_orchestration.store import schedules
+from queries_orchestration.store.occurrences import Occurrence
+
+FIVE_FAILURES: Final = "five_failures"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """How an occurrence ends; ``access_lost`` pauses the schedule of an automatic one."""
+
+    outcome: Outcome
+    code: str | None = None
+    message: str | None = None
+    access_lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """The schedule's failures in a row now, and the code of its pause if it was paused."""
+
+    streak: int
+    paused_with: str | None = None
+
+
+def count(
+    connection: Connection, occurrence: Occurrence, settlement: Settlement, *, at: datetime
+) -> Consequence:
+    """Write the streak, and pause when it is due, in the caller's transaction.
+
+    A test and a resend count for nothing.
+    """
+    workspace_id, schedule_id = occurrence.workspace_id, occurrence.schedule_id
+    change = streak_change(settlement.outcome, automatic=occurrence.is_automatic)
+    if change == "untouched" or occurrence.purpose != "delivery":
+        return Consequence(schedules.streak_of(connection, workspace_id, schedule_id))
+    if change == "reset":
+        schedules.reset_streak(connection, workspace_id, schedule_id)
+        return Consequence(0)
+    streak = schedules.extend_streak(connection, workspace_id, schedule_id)
+    code, reason = settlement.code or settlement.outcome, settlement.message or ""
+    return follow_up(
+        connection,
+        workspace_id,
+        schedule_id,
+        occurrence_key=occurrence.key,
+        failure=(code, reason),
+        pause=_pause_due(settlement, streak),
+        streak=streak,
+        at=at,
+    )
+
+
+def _pause_due(settlement: Settlement, streak: int) -> tuple[str, str] | None:
+    """Return the code and reason of the pause that a failure calls for, with what to do."""
+    code = settlement.code or settlement.outcome
+    if settlement.access_lost:
+        return code, (
+            f"{settlement.message} Give the owner access or transfer the schedule to another owner,"
+            " then resume the schedule."
+        )
+    if streak >= FAILURES_THAT_PAUSE:
+        return FIVE_FAILURES, (
+            f"{streak} deliveries in a row failed, the last with {code}: {settlement.message}"
+            " Mend the cause, then resume the schedule."
+        )
+    return None
+
+
+def follow_up(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    occurrence_key: str,
+    failure: tuple[str, str],
+    pause: tuple[str, str] | None,
+    streak: int,
+    at: datetime,
+) -> Consequence:
+    """Pause a schedule after a failure that calls for it, and let people be told.
+
+    Args:
+        failure: code and reason of the failed occurrence.
+        pause: code and reason of the pause, with what to do.
+        streak: failures in a row, this one among them.
+    """
+    paused = pause is not None and schedules.pause(
+        connection, workspace_id, schedule_id, code=pause[0], reason=pause[1], at=at
+    )
+    kind = notice_due(streak=streak, paused=paused)
+    if kind is not None:
+        code, reason = pause if paused and pause else failure
+        write_notices(
+            connection,
+            workspace_id,
+            schedule_id,
+            kind=kind,
+            occurrence_key=occurrence_key,
+            code=code,
+            reason=reason,
+            streak=streak,
+            at=at,
+        )
+    return Consequence(streak, pause[0] if paused and pause else None)

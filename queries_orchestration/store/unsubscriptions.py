@@ -1,0 +1,62 @@
+"""Who wants no more messages of a schedule, whatever the catalog says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, delete
+from sqlalchemy.dialects import postgresql, sqlite
+
+from queries_orchestration.store.rows import every, select_records, values_of
+from queries_orchestration.store.tables import unsubscriptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsubscription:
+    """One recipient of one schedule; ``recipient_id`` is the id of the one of the two there is."""
+
+    workspace_id: str
+    schedule_id: str
+    recipient_id: str
+    person_id: str | None
+    outside_id: str | None
+    unsubscribed_at: datetime
+
+
+def of_schedule(
+    connection: Connection, workspace_id: str, schedule_id: str
+) -> list[Unsubscription]:
+    """Return who wants no more of a schedule, the longest first."""
+    return every(
+        connection,
+        Unsubscription,
+        select_records(Unsubscription, unsubscriptions)
+        .where(
+            unsubscriptions.c.workspace_id == workspace_id,
+            unsubscriptions.c.schedule_id == schedule_id,
+        )
+        .order_by(unsubscriptions.c.unsubscribed_at, unsubscriptions.c.recipient_id),
+    )
+
+
+def record(connection: Connection, unsubscription: Unsubscription) -> None:
+    """Insert it; one that is there stays as it is."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    connection.execute(
+        dialect.insert(unsubscriptions).values(values_of(unsubscription)).on_conflict_do_nothing()
+    )
+
+
+def forget(
+    connection: Connection, workspace_id: str, schedule_id: str, *, recipient_id: str
+) -> bool:
+    """Let a recipient have messages again; False if they had not unsubscribed."""
+    forgotten = connection.execute(
+        delete(unsubscriptions).where(
+            unsubscriptions.c.workspace_id == workspace_id,
+            unsubscriptions.c.schedule_id == schedule_id,
+            unsubscriptions.c.recipient_id == recipient_id,
+        )
+    )
+    return forgotten.rowcount == 1
