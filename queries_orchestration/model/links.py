@@ -11,35 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from queries_orchestration.model.errors import LinkRefused
-from queries_orchestration.model.link_keys import LinkKeys
-from queries_orchestration.model.signed_tokens import (
-    TokenKind,
-    is_whole_second,
-    read_token,
-    sign_token,
-)
+from queries_orchestration.model.signed_tokens import TokenKind, is_whole_second
 
 LINK_LIFETIME: Final = timedelta(days=7)
 FILE_OUTLIVES_LINK: Final = timedelta(days=2)
 """How much longer than any link to it a file is kept, so that no link outlives its file."""
-
-# Claim name -> field of DeliveryLink; the order is part of the token's bytes.
-_TEXT_CLAIMS: Final = {
-    "jti": "token_id",
-    "workspace": "workspace_id",
-    "occurrence": "occurrence_key",
-    "export": "export_id",
-    "sub": "recipient_id",
-}
-_MOMENT_CLAIMS: Final = {"iat": "issued_at", "exp": "expires_at"}
-_CLAIMS: Final = _TEXT_CLAIMS | _MOMENT_CLAIMS
-_KIND: Final = TokenKind(
-    type="queries-delivery-link+jwt",
-    audience="queries/delivery-link",
-    texts=tuple(_TEXT_CLAIMS),
-    moments=tuple(_MOMENT_CLAIMS),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,30 +38,22 @@ class DeliveryLink:
             raise ValueError("a link ends after it was issued")
 
 
-def sign(keys: LinkKeys, link: DeliveryLink) -> str:
-    """The token of ``link``: always the same one for the same fields.
-
-    Raises:
-        InvalidSettings: the key that the link names was taken out of the setting.
-    """
-    claims = {claim: getattr(link, name) for claim, name in _CLAIMS.items()}
-    return sign_token(keys, _KIND, key_id=link.key_id, claims=claims)
-
-
-def verify(keys: LinkKeys, token: str, *, now: datetime) -> DeliveryLink:
-    """The link that ``token`` stands for, at ``now`` (aware).
-
-    Raises:
-        LinkRefused: anything else than an unchanged, unexpired token of ours; the same answer
-            whatever is wrong.
-    """
-    key_id, claims = read_token(keys, _KIND, token, now=now)
-    try:
-        return DeliveryLink(
-            key_id=key_id, **{name: claims[claim] for claim, name in _CLAIMS.items()}
-        )
-    except ValueError:  # its times are no link's
-        raise LinkRefused from None
+_KIND: Final = TokenKind(
+    typ="queries-delivery-link+jwt",
+    audience="queries/delivery-link",
+    link=DeliveryLink,
+    texts={
+        "jti": "token_id",
+        "workspace": "workspace_id",
+        "occurrence": "occurrence_key",
+        "export": "export_id",
+        "sub": "recipient_id",
+    },
+    moments={"iat": "issued_at", "exp": "expires_at"},
+    key_field="key_id",
+)
+sign: Final = _KIND.sign
+verify: Final = _KIND.verify
 
 
 def link_url(public_url: str, token: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import jwt
 
@@ -21,91 +21,96 @@ _ALGORITHM = "HS256"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 _TOKEN_CHARACTERS = 2048
 
+Link = TypeVar("Link")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenKind:
-    """One purpose of tokens; ``texts`` and ``moments`` name its claims besides ``aud``.
+class TokenKind(Generic[Link]):
+    """One purpose of tokens: claims of the names in ``texts`` and ``moments`` besides ``aud``.
 
-    Moments are instants in whole seconds; ``exp``, the token's end, is one of them.
+    Each claim stands for the field of ``link`` that its name is mapped to; their order is part of
+    a token's bytes. Moments are instants in whole seconds; ``exp``, the token's end, is one.
+    ``key_field`` is the field that names the signing key; without it, the first one signs.
     """
 
-    type: str
+    typ: str
     audience: str
-    texts: tuple[str, ...]
-    moments: tuple[str, ...]
+    link: type[Link]
+    texts: Mapping[str, str]
+    moments: Mapping[str, str]
+    key_field: str | None = None
 
+    def sign(self, keys: LinkKeys, link: Link) -> str:
+        """The token of ``link``: always the same one for the same fields.
 
-def sign_token(
-    keys: LinkKeys, kind: TokenKind, *, key_id: str, claims: Mapping[str, str | datetime]
-) -> str:
-    """The token of these claims: the same one for the same claims in the same order.
+        Raises:
+            InvalidSettings: the key that the link names was taken out of the setting.
+        """
+        key_id = getattr(link, self.key_field) if self.key_field else keys.signing_key_id
+        secret = keys.secret(key_id)
+        if secret is None:
+            raise InvalidSettings(
+                f"{LINK_KEYS_SETTING} no longer holds the key {key_id!r} of a link that is still "
+                "in use: keep a key for seven days after it signed for the last time"
+            )
+        payload: dict[str, Any] = {"aud": self.audience}
+        payload |= {claim: getattr(link, name) for claim, name in self.texts.items()}
+        payload |= {
+            claim: int(getattr(link, name).timestamp()) for claim, name in self.moments.items()
+        }
+        headers = {"typ": self.typ, "kid": key_id}
+        return jwt.encode(payload, secret, algorithm=_ALGORITHM, headers=headers)
 
-    Raises:
-        InvalidSettings: the key ``key_id`` was taken out of the setting.
-    """
-    secret = keys.secret(key_id)
-    if secret is None:
-        raise InvalidSettings(
-            f"{LINK_KEYS_SETTING} no longer holds the key {key_id!r} of a link that is still in "
-            "use: keep a key for seven days after it signed for the last time"
+    def verify(self, keys: LinkKeys, token: str, *, now: datetime) -> Link:
+        """The link that ``token`` stands for, at ``now`` (aware).
+
+        Raises:
+            LinkRefused: anything else than an unchanged, unexpired token of this kind; the same
+                answer whatever is wrong.
+        """
+        try:
+            key_id, claims = self._claims(keys, token)
+            read = {name: _text(claims[claim]) for claim, name in self.texts.items()}
+            ends = {name: _moment(claims[claim]) for claim, name in self.moments.items()}
+            if now >= ends[self.moments["exp"]]:
+                raise LinkRefused
+            named = {self.key_field: key_id} if self.key_field else {}
+            return self.link(**named, **read, **ends)
+        except (jwt.PyJWTError, ValueError, OverflowError, OSError):
+            raise LinkRefused from None
+
+    def _claims(self, keys: LinkKeys, token: str) -> tuple[str, dict[str, Any]]:
+        if len(token) > _TOKEN_CHARACTERS or not _TOKEN.fullmatch(token):
+            raise LinkRefused
+        header = jwt.get_unverified_header(token)
+        key_id = header.get("kid")
+        wanted = {"alg": _ALGORITHM, "kid": key_id, "typ": self.typ}
+        if not isinstance(key_id, str) or header != wanted:
+            raise LinkRefused
+        secret = keys.secret(key_id)
+        if secret is None:
+            raise LinkRefused
+        claims = jwt.decode(
+            token,
+            secret,
+            algorithms=[_ALGORITHM],
+            audience=self.audience,
+            # Our clock is injected, so PyJWT must not look at its own.
+            options={
+                "verify_exp": False,
+                "verify_iat": False,
+                "verify_nbf": False,
+                "strict_aud": True,
+            },
         )
-    payload: dict[str, Any] = {"aud": kind.audience}
-    payload |= {
-        name: int(value.timestamp()) if isinstance(value, datetime) else value
-        for name, value in claims.items()
-    }
-    headers = {"typ": kind.type, "kid": key_id}
-    return jwt.encode(payload, secret, algorithm=_ALGORITHM, headers=headers)
-
-
-def read_token(
-    keys: LinkKeys, kind: TokenKind, token: str, *, now: datetime
-) -> tuple[str, dict[str, Any]]:
-    """The key id and the claims of a token of this kind, at ``now`` (aware).
-
-    Texts are ``str`` and not empty, moments aware UTC.
-
-    Raises:
-        LinkRefused: anything else than an unchanged, unexpired token of this kind; the same
-            answer whatever is wrong.
-    """
-    try:
-        return _read(keys, kind, token, now)
-    except (jwt.PyJWTError, ValueError, OverflowError, OSError):
-        raise LinkRefused from None
+        if claims.keys() != {"aud", *self.texts, *self.moments}:
+            raise LinkRefused
+        return key_id, claims
 
 
 def is_whole_second(moment: datetime) -> bool:
     """Whether a token can hold ``moment``: UTC, in whole seconds."""
     return moment.utcoffset() == timedelta(0) and not moment.microsecond
-
-
-def _read(keys: LinkKeys, kind: TokenKind, token: str, now: datetime) -> tuple[str, dict[str, Any]]:
-    if len(token) > _TOKEN_CHARACTERS or not _TOKEN.fullmatch(token):
-        raise LinkRefused
-    header = jwt.get_unverified_header(token)
-    key_id = header.get("kid")
-    wanted = {"alg": _ALGORITHM, "kid": key_id, "typ": kind.type}
-    if not isinstance(key_id, str) or header != wanted:
-        raise LinkRefused
-    secret = keys.secret(key_id)
-    if secret is None:
-        raise LinkRefused
-    claims = jwt.decode(
-        token,
-        secret,
-        algorithms=[_ALGORITHM],
-        audience=kind.audience,
-        # Our clock is injected, so PyJWT must not look at its own.
-        options={"verify_exp": False, "verify_iat": False, "verify_nbf": False, "strict_aud": True},
-    )
-    if claims.keys() != {"aud", *kind.texts, *kind.moments}:
-        raise LinkRefused
-    read: dict[str, Any] = {name: _text(claims[name]) for name in kind.texts}
-    read |= {name: _moment(claims[name]) for name in kind.moments}
-    if now >= read["exp"]:
-        raise LinkRefused
-    return key_id, read
 
 
 def _text(value: object) -> str:

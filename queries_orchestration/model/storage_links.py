@@ -9,24 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from queries_orchestration.model.errors import LinkRefused
 from queries_orchestration.model.file_names import LONGEST_FILE_NAME
-from queries_orchestration.model.link_keys import LinkKeys
-from queries_orchestration.model.signed_tokens import (
-    TokenKind,
-    is_whole_second,
-    read_token,
-    sign_token,
-)
-
-_TEXT_CLAIMS: Final = {"key": "key", "name": "file_name", "content": "content_type"}
-_CLAIMS: Final = _TEXT_CLAIMS | {"exp": "expires_at"}
-_KIND: Final = TokenKind(
-    type="queries-storage-link+jwt",
-    audience="queries/storage-link",
-    texts=tuple(_TEXT_CLAIMS),
-    moments=("exp",),
-)
+from queries_orchestration.model.signed_tokens import TokenKind, is_whole_second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,24 +32,15 @@ class StorageLink:
             raise ValueError("a link's file name is one of model.file_names")
 
 
-def sign(keys: LinkKeys, link: StorageLink) -> str:
-    """The token of ``link``, signed with the first key."""
-    claims = {claim: getattr(link, name) for claim, name in _CLAIMS.items()}
-    return sign_token(keys, _KIND, key_id=keys.signing_key_id, claims=claims)
-
-
-def verify(keys: LinkKeys, token: str, *, now: datetime) -> StorageLink:
-    """The link that ``token`` stands for, at ``now`` (aware).
-
-    Raises:
-        LinkRefused: anything else than an unchanged, unexpired token of this kind; the same
-            answer whatever is wrong.
-    """
-    _, claims = read_token(keys, _KIND, token, now=now)
-    try:
-        return StorageLink(**{name: claims[claim] for claim, name in _CLAIMS.items()})
-    except ValueError:  # its name is no file's
-        raise LinkRefused from None
+_KIND: Final = TokenKind(
+    typ="queries-storage-link+jwt",
+    audience="queries/storage-link",
+    link=StorageLink,
+    texts={"key": "key", "name": "file_name", "content": "content_type"},
+    moments={"exp": "expires_at"},
+)
+sign: Final = _KIND.sign
+verify: Final = _KIND.verify
 
 
 def link_url(public_url: str, token: str) -> str:

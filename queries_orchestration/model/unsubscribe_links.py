@@ -10,30 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from queries_orchestration.model.errors import LinkRefused
-from queries_orchestration.model.link_keys import LinkKeys
-from queries_orchestration.model.signed_tokens import (
-    TokenKind,
-    is_whole_second,
-    read_token,
-    sign_token,
-)
+from queries_orchestration.model.signed_tokens import TokenKind, is_whole_second
 
 UNSUBSCRIBE_LIFETIME: Final = timedelta(days=60)
 """Longer than its message is of use: laws ask for 30 to 60 days."""
-
-_TEXT_CLAIMS: Final = {
-    "workspace": "workspace_id",
-    "schedule": "schedule_id",
-    "sub": "recipient_id",
-}
-_CLAIMS: Final = _TEXT_CLAIMS | {"exp": "expires_at"}
-_KIND: Final = TokenKind(
-    type="queries-unsubscribe+jwt",
-    audience="queries/unsubscribe",
-    texts=tuple(_TEXT_CLAIMS),
-    moments=("exp",),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,30 +31,20 @@ class UnsubscribeLink:
             raise ValueError("a link's times are UTC in whole seconds")
 
 
-def sign(keys: LinkKeys, link: UnsubscribeLink) -> str:
-    """The token of ``link``: always the same one for the same fields.
-
-    Raises:
-        InvalidSettings: the key that the link names was taken out of the setting.
-    """
-    claims = {claim: getattr(link, name) for claim, name in _CLAIMS.items()}
-    return sign_token(keys, _KIND, key_id=link.key_id, claims=claims)
-
-
-def verify(keys: LinkKeys, token: str, *, now: datetime) -> UnsubscribeLink:
-    """The link that ``token`` stands for, at ``now`` (aware).
-
-    Raises:
-        LinkRefused: anything else than an unchanged, unexpired token of ours; the same answer
-            whatever is wrong.
-    """
-    key_id, claims = read_token(keys, _KIND, token, now=now)
-    try:
-        return UnsubscribeLink(
-            key_id=key_id, **{name: claims[claim] for claim, name in _CLAIMS.items()}
-        )
-    except ValueError:  # its times are no link's
-        raise LinkRefused from None
+_KIND: Final = TokenKind(
+    typ="queries-unsubscribe+jwt",
+    audience="queries/unsubscribe",
+    link=UnsubscribeLink,
+    texts={
+        "workspace": "workspace_id",
+        "schedule": "schedule_id",
+        "sub": "recipient_id",
+    },
+    moments={"exp": "expires_at"},
+    key_field="key_id",
+)
+sign: Final = _KIND.sign
+verify: Final = _KIND.verify
 
 
 def unsubscribe_url(public_url: str, token: str) -> str:
