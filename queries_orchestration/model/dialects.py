@@ -36,7 +36,6 @@ from sqlalchemy import (
     Text,
     Time,
     TypeDecorator,
-    UnaryExpression,
     Uuid,
     all_,
     and_,
@@ -147,8 +146,8 @@ def edge(value: object) -> Expression:
     part = cursor_part(value)
     if not isinstance(part, RawText):
         return bound(part)
-    # With a plus it has no affinity of its own, as any bound value, and takes the column's.
-    return UnaryExpression(cast(bound(part.content), Text), operator=operators.custom_op("+"))
+    # Without one of its own, as any bound value, it takes the column's.
+    return sqlite_values.without_affinity(cast(bound(part.content), Text))
 
 
 def comparable(expression: Expression) -> Expression:

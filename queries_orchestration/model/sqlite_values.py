@@ -61,7 +61,7 @@ def compared(
     """Compare a field with a bound value of its type."""
     if type_ == "text" and compare not in (operators.eq, operators.ne):
         # An affinity of numbers would order texts by what they count.
-        field = _without_affinity(field)
+        field = without_affinity(field)
     if type_ in _STORED_AS:
         return _holds(field, type_, lambda read: compare(read, bound))
     return compare(_call(SQLITE_COMPARE, field, _named(type_), bound), _ZERO)
@@ -77,7 +77,7 @@ def listed(
 ) -> Expression:
     """Whether a field has one of some values of its type; ``negated``: none of them."""
     if type_ == "integer" and any(abs(cast(int, value)) > _EXACT_IN_REAL for value in values):
-        field = _without_affinity(field)  # which may be that of REAL
+        field = without_affinity(field)  # which may be that of REAL
     # With a plus it has no affinity of its own, as any bound value, and takes the column's.
     elements: Select[Any] = select(literal_column("+value")).select_from(
         func.json_each(bound(_json(type_, values))).table_valued("value")
@@ -122,6 +122,11 @@ def aggregate(name: str, field: Expression, type_: ValueType) -> Expression:
     return _call(name, _value(field, type_))
 
 
+def without_affinity(field: Expression) -> Expression:
+    """Return what is compared as it is stored, and is found by no index of its own."""
+    return UnaryExpression(field, operator=operators.custom_op("+"))
+
+
 def _holds(
     field: Expression, type_: ValueType, asked: Callable[[Expression], Expression]
 ) -> Expression:
@@ -138,11 +143,6 @@ def _holds(
         and_(asked(field), or_(_is_plain(field, type_), asked(read))),
         *(and_(func.likelihood(stray, _RARE), asked(read)) for stray in strays),
     )
-
-
-def _without_affinity(field: Expression) -> Expression:
-    """Return a field that is compared as it is stored; no index finds it."""
-    return UnaryExpression(field, operator=operators.custom_op("+"))
 
 
 def _value(field: Expression, type_: ValueType) -> Expression:
