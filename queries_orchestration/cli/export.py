@@ -12,7 +12,6 @@ from queries_orchestration.cli.exports import fetch
 from queries_orchestration.cli.follow import Followed, follow, publish_now
 from queries_orchestration.cli.output import end_failed, json_option, print_json
 from queries_orchestration.cli.save_file import STANDARD_OUTPUT, check_place
-from queries_orchestration.cli.told_export import export_json
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import (
     check_work_options,
@@ -30,6 +29,7 @@ from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.formats import FORMATS
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
+from queries_orchestration.telling.exports import export_json
 
 
 @click.command()

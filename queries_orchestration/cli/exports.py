@@ -17,13 +17,7 @@ from queries_orchestration.cli.output import (
     tell_failure,
 )
 from queries_orchestration.cli.save_file import STANDARD_OUTPUT, NotSaved, check_place, save
-from queries_orchestration.cli.told_export import (
-    export_json,
-    export_pairs,
-    proof_json,
-    proof_text,
-    size_of,
-)
+from queries_orchestration.cli.told_export import export_pairs, proof_text, size_of
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import person_option, workspace_option
 from queries_orchestration.exports.cancel import cancel_export
@@ -38,6 +32,7 @@ from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.workspaces import Workspace
+from queries_orchestration.telling.exports import export_json, proof_json
 
 
 @click.group()

@@ -9,13 +9,14 @@ import click
 
 from queries_orchestration.cli.follow import Followed, follow, publish_now
 from queries_orchestration.cli.output import end_failed, print_json, print_wrapped
-from queries_orchestration.cli.told_occurrence import occurrence_json, result_text
+from queries_orchestration.cli.told_occurrence import result_text
 from queries_orchestration.model.errors import NotFound
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.settings import DELIVERY_LANE, REPORT_LANE
 from queries_orchestration.store import claims, occurrences
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
+from queries_orchestration.telling.occurrences import occurrence_json
 
 
 def follow_occurrence(

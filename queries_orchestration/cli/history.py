@@ -17,21 +17,18 @@ from queries_orchestration.cli.output import (
     slot_text,
     zone_of,
 )
-from queries_orchestration.cli.told_occurrence import (
-    notes_text,
-    occurrence_json,
-    reason_text,
-    result_text,
-)
+from queries_orchestration.cli.told_occurrence import notes_text, reason_text, result_text
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import NotFound
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
-from queries_orchestration.store import occurrences, people, schedules, transfers, workspaces
+from queries_orchestration.store import occurrences, schedules, workspaces
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
+from queries_orchestration.telling.occurrences import occurrence_json
+from queries_orchestration.telling.schedules import transfers_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +63,7 @@ def history(
             Chapter(
                 workspace=place,
                 schedule=plan,
-                transfers=_transfers(connection, plan),
+                transfers=transfers_json(connection, plan),
                 told=[
                     (occurrence, occurrence_json(connection, backends, place, plan, occurrence))
                     for occurrence in occurrences.history(
@@ -109,23 +106,6 @@ def _chosen(
     if name is not None and not chosen:
         raise NotFound(f"There is no schedule {name!r}; `queries history` lists them all.")
     return chosen
-
-
-def _transfers(connection: Connection, plan: Schedule) -> list[dict[str, Any]]:
-    def name(person_id: str) -> str | None:
-        person = people.get(connection, plan.workspace_id, person_id)
-        return person.name if person else None
-
-    return [
-        {
-            "from": name(one.from_person_id),
-            "to": name(one.to_person_id),
-            "by": name(one.transferred_by),
-            "at": one.transferred_at,
-            "reason": one.reason,
-        }
-        for one in transfers.of_schedule(connection, plan.workspace_id, plan.id)
-    ]
 
 
 def _schedule(chapter: Chapter) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from queries_orchestration.model.recurrences import Recurrence
 from queries_orchestration.model.slot_readings import Reading, ReadSlot, preview as find
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.database import Database
+from queries_orchestration.telling.slots import slots_json
 
 _NOTES: Final[dict[Reading, str]] = {
     "plain": "",
@@ -62,21 +63,7 @@ def preview(
         raise click.UsageError("Give SCHEDULE, or --cron and --time-zone.")
     slots = list(islice(find(recurrence, after=after or system_clock()), count))
     if as_json:
-        print_json(
-            {
-                "cron": recurrence.cron,
-                "time_zone": recurrence.time_zone,
-                "slots": [
-                    {
-                        "slot": one.slot,
-                        "local": one.local.isoformat(),
-                        "named": one.named.isoformat(),
-                        "reading": one.reading,
-                    }
-                    for one in slots
-                ],
-            }
-        )
+        print_json(slots_json(recurrence, slots))
     elif not slots:
         click.echo("It comes no more.")
     else:

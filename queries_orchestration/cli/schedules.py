@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 import click
-from sqlalchemy import Connection
 
 from queries_orchestration.cli.asker import schedule_named, workspace_named
 from queries_orchestration.cli.output import (
@@ -19,12 +18,6 @@ from queries_orchestration.cli.output import (
     zone_of,
 )
 from queries_orchestration.cli.preview import preview
-from queries_orchestration.cli.told_recipient import (
-    recipient_text,
-    recipients_json,
-    recipients_text,
-    unsubscribed_json,
-)
 from queries_orchestration.cli.transfer import transfer
 from queries_orchestration.cli.try_delivery import try_delivery
 from queries_orchestration.cli.unsubscriptions import resubscribe, unsubscribe
@@ -34,10 +27,12 @@ from queries_orchestration.deliveries import schedule_changes
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import Settings
-from queries_orchestration.store import people, schedules as schedules_store, sources
+from queries_orchestration.store import schedules as schedules_store
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
+from queries_orchestration.telling.recipients import recipient_text, recipients_text
+from queries_orchestration.telling.schedules import schedule_json
 
 
 @click.group()
@@ -61,7 +56,7 @@ def list_(settings: Settings, workspace: str | None, as_json: bool) -> None:
     with Database(settings.database_url).read() as connection:
         place = workspace_named(connection, workspace)
         plans = schedules_store.listing(connection, place.id)
-        told = [_json(connection, place, plan) for plan in plans]
+        told = [schedule_json(connection, place, plan) for plan in plans]
     if as_json:
         print_json({"schedules": told})
     elif not plans:
@@ -164,7 +159,7 @@ def _asked(
 
 def _tell(database: Database, place: Workspace, plan: Schedule, *, as_json: bool) -> None:
     with database.read() as connection:
-        told = _json(connection, place, plan)
+        told = schedule_json(connection, place, plan)
     if as_json:
         print_json(told)
         return
@@ -196,40 +191,6 @@ def _tell(database: Database, place: Workspace, plan: Schedule, *, as_json: bool
 def _recurrence(plan: Schedule) -> str:
     days = "  on the last day of the month" if plan.last_day else ""
     return f"{plan.cron}{days}  {plan.time_zone}"
-
-
-def _json(connection: Connection, place: Workspace, plan: Schedule) -> dict[str, Any]:
-    source = sources.get(connection, place.id, plan.source_id)
-    owner = people.get(connection, place.id, plan.owner_id)
-    return {
-        "workspace": place.name,
-        "schedule": plan.name,
-        "title": plan.title,
-        "state": plan.state,
-        "pause_code": plan.pause_code,
-        "pause_reason": plan.pause_reason,
-        "paused_at": plan.paused_at,
-        "next_slot": plan.next_slot,
-        "failure_streak": plan.failure_streak,
-        "cron": plan.cron,
-        "time_zone": plan.time_zone,
-        "last_day": plan.last_day,
-        "starts_on": plan.starts_on and plan.starts_on.isoformat(),
-        "ends_on": plan.ends_on and plan.ends_on.isoformat(),
-        "source": source.name if source else None,
-        "kind": source.kind if source else "source",
-        "version": plan.pinned_version,
-        "current_version": source.current_version if source else None,
-        "values": plan.runtime_values,
-        "format": plan.format,
-        "owner": owner.name if owner else None,
-        "recipients": recipients_json(connection, place, plan),
-        "unsubscribed": unsubscribed_json(connection, place, plan),
-        "skip_empty": plan.skip_empty,
-        "missed_slots": plan.missed_slots,
-        "lateness_limit": plan.lateness_limit,
-        "written_by": plan.written_by,
-    }
 
 
 def _if_empty(told: dict[str, Any]) -> str | None:

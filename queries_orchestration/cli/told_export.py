@@ -1,51 +1,12 @@
-"""An export as the command tells it: for machines, and in lines for people."""
+"""An export in lines for people."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from queries_orchestration.cli.output import local_text, rows_and_size, values_text
 from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.exports.verify import Proof
 from queries_orchestration.model.time_zones import zone
 from queries_orchestration.store.exports import Export
-
-
-def export_json(workspace: str, file: ExportFile) -> dict[str, Any]:
-    """Return the JSON that tells an export of the workspace of that name."""
-    export = file.export
-    return {
-        "export": export.id,
-        "workspace": workspace,
-        "source": file.source.name,
-        "kind": file.source.kind,
-        "version": export.version,
-        "purpose": export.purpose,
-        "schedule": file.schedule.name if file.schedule else None,
-        "format": export.format,
-        "values": export.runtime_values,
-        "time_zone": export.time_zone,
-        "state": export.state,
-        "code": export.code,
-        "message": export.message,
-        "rows_done": export.rows_done,
-        "bytes_done": export.bytes_done,
-        "rows": export.rows,
-        "size": export.size,
-        "sha256": export.sha256,
-        "replaced_characters": export.replaced_characters,
-        "cut_cells": export.cut_cells,
-        "cut_sections": export.cut_sections,
-        "columns": export.columns,
-        "snapshot_at": export.snapshot_at,
-        "started_at": export.started_at,
-        "duration_seconds": export.duration_seconds,
-        "rows_per_second": export.rows_per_second,
-        "file_name": file.file_name,
-        "created_at": export.created_at,
-        "completed_at": export.completed_at,
-        "expires_at": export.expires_at,
-    }
 
 
 def export_pairs(workspace: str, file: ExportFile) -> list[tuple[str, object]]:
@@ -97,19 +58,6 @@ def size_of(file: ExportFile) -> str:
         export.rows_done if export.rows is None else export.rows,
         export.bytes_done if export.size is None else export.size,
     )
-
-
-def proof_json(workspace: str, proof: Proof) -> dict[str, Any]:
-    """Return the JSON that tells what storage holds of a file, and whether that is all of it."""
-    return {
-        "export": proof.file.export.id,
-        "workspace": workspace,
-        "complete": proof.difference is None,
-        "size": proof.size,
-        "sha256": proof.sha256,
-        "rows": proof.rows,
-        "columns": proof.columns,
-    }
 
 
 def proof_text(proof: Proof) -> str:

@@ -8,11 +8,7 @@ import click
 
 from queries_orchestration.cli.asker import schedule_named, workspace_named
 from queries_orchestration.cli.output import json_option, print_json
-from queries_orchestration.cli.told_recipient import (
-    recipient_json,
-    recipient_named,
-    recipient_text,
-)
+from queries_orchestration.cli.recipient_named import recipient_named
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import workspace_option
 from queries_orchestration.deliveries.unsubscribe import (
@@ -23,6 +19,7 @@ from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
+from queries_orchestration.telling.recipients import recipient_json, recipient_text
 
 
 @click.command()

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from queries_orchestration.cli.told_occurrence import occurrence_json, result_text
+from queries_orchestration.cli.told_occurrence import result_text
 from queries_orchestration.deliveries.provider_events import record_events
 from queries_orchestration.model.message_states import ProviderEvent
 from queries_orchestration.receives.backends import communications_of
 from queries_orchestration.store import workspaces
+from queries_orchestration.telling.occurrences import occurrence_json
 from queries_orchestration_tests.communications.ses_stub import running_ses
 from queries_orchestration_tests.communications.smtp_server import (
     Fault,

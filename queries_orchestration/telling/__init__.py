@@ -1,0 +1,1 @@
+"""What is told of exports, schedules and occurrences as JSON: the same by command and by API."""
