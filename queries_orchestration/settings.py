@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy import URL
 
 from queries_orchestration.model.errors import InvalidSettings
+from queries_orchestration.settings_urls import check_database_url, check_web_url
 
 DELIVERY_LANE: Final = "delivery"
 EXPORT_LANE: Final = "export"
@@ -107,6 +107,32 @@ class Settings:
         "QUERIES_FROM_ADDRESS",
         "Sender of messages",
         "Queries <queries@localhost>",
+    )
+    token_keys_url: str = _setting(
+        "QUERIES_TOKEN_KEYS_URL",
+        "Where your identity provider publishes the keys (JWKS) that sign the tokens of callers;"
+        " empty: only development tokens, and only with `QUERIES_DEMO`",
+        "",
+    )
+    token_issuer: str = _setting(
+        "QUERIES_TOKEN_ISSUER",
+        "What the tokens of callers must name as their issuer",
+        "",
+    )
+    token_audience: str = _setting(
+        "QUERIES_TOKEN_AUDIENCE",
+        "What the tokens of callers must name as their audience",
+        "queries",
+    )
+    token_workspace_claim: str = _setting(
+        "QUERIES_TOKEN_WORKSPACE_CLAIM",
+        "Claim of a token that holds the name of the caller's workspace",
+        "workspace",
+    )
+    token_person_claim: str = _setting(
+        "QUERIES_TOKEN_PERSON_CLAIM",
+        "Claim of a token that holds the caller's name in the catalog",
+        "sub",
     )
     dagster_url: str = _setting(
         "QUERIES_DAGSTER_URL",
@@ -314,10 +340,12 @@ def _sqlite_url(file: Path) -> str:
 
 
 def _check(settings: Settings) -> None:
-    _check_database_url(settings.database_url)
-    _check_web_url("QUERIES_PUBLIC_URL", settings.public_url, "cannot lead recipients to links")
+    check_database_url(settings.database_url)
+    check_web_url("QUERIES_PUBLIC_URL", settings.public_url, "cannot lead recipients to links")
+    if settings.token_keys_url:
+        check_web_url("QUERIES_TOKEN_KEYS_URL", settings.token_keys_url, "names no keys")
     if settings.dagster_url:
-        _check_web_url("QUERIES_DAGSTER_URL", settings.dagster_url, "cannot lead to Dagster")
+        check_web_url("QUERIES_DAGSTER_URL", settings.dagster_url, "cannot lead to Dagster")
     for item in fields(settings):
         value = getattr(settings, item.name)
         # Written so that `nan`, which is neither smaller nor larger, is refused too.
@@ -341,37 +369,3 @@ def _check(settings: Settings) -> None:
             raise InvalidSettings(f"{item.metadata['variable']} must be from 1 to {MOST_ROWS}.")
     if settings.part_bytes < SMALLEST_PART_BYTES:
         raise InvalidSettings(f"QUERIES_PART_BYTES must be at least {SMALLEST_PART_BYTES}.")
-
-
-def _check_database_url(url: str) -> None:
-    # The value is not shown: it holds a password.
-    wanted = (
-        "sqlite:////folder/queries.db, with an absolute path, or"
-        " postgresql+psycopg2://user:password@host/database"
-    )
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):
-        raise InvalidSettings(
-            f"QUERIES_DATABASE_URL is not a URL of a database. Write it as {wanted}."
-        ) from None
-    file = Path(parsed.database or "")
-    is_file = parsed.drivername == "sqlite" and parsed.host is None and file.is_absolute()
-    if not is_file and parsed.drivername != "postgresql+psycopg2":
-        raise InvalidSettings(
-            f"QUERIES_DATABASE_URL names no database that can be used here. Write it as {wanted}."
-        )
-
-
-def _check_web_url(variable: str, url: str, trouble: str) -> None:
-    # The value is not shown: it may hold a password.
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or parts.query or parts.fragment or "@" in parts.netloc:
-        raise InvalidSettings(
-            f"{variable} {trouble}. Write it as https://host, with a port or a path where there"
-            " is one."
-        )

@@ -9,7 +9,7 @@ import click
 
 from queries_orchestration.cli.asker import person_named, workspace_named
 from queries_orchestration.cli.exports import fetch
-from queries_orchestration.cli.follow import Followed, follow, publish_now
+from queries_orchestration.cli.follow import Followed, follow, publish_work
 from queries_orchestration.cli.output import end_failed, json_option, print_json
 from queries_orchestration.cli.save_file import STANDARD_OUTPUT, check_place
 from queries_orchestration.cli.verb import pass_ready_settings
@@ -116,7 +116,7 @@ def export(
         ),
     )
     if not work:
-        publish_now(backends, followed)
+        publish_work(backends, followed)
     if out is not None:
         follow(backends, followed, work_here=work, wait=wait, quiet=as_json)
     file = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)

@@ -17,8 +17,8 @@ from queries_orchestration.cli.recovery import Recovery
 from queries_orchestration.cli.runs import runs_of
 from queries_orchestration.cli.told_export import progress_text
 from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.orchestration.publish_now import publish_now
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.receives.publish import publish
 from queries_orchestration.store import claims, cross_workspace, database, exports
 
 FIRST_PAUSE: Final = 0.1
@@ -62,20 +62,15 @@ class _Look:
     receives: int = 0
 
 
-def publish_now(backends: Backends, work: Followed) -> None:
-    """Ask Dagster for the runs at once, where a web server is set; else the sensors find the work.
+def publish_work(backends: Backends, work: Followed) -> None:
+    """Ask for the runs of the work at once, that of the render it waits for first.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
     """
-    if not backends.settings.dagster_url:
-        return
-    # Imported here: it loads Dagster.
-    from queries_orchestration.orchestration.run_requests import nudge
-
     for one in (work.first, work):
         if one is not None:
-            publish(backends, one.workspace_id, one.key, nudge(backends.settings))
+            publish_now(backends, one.workspace_id, one.key)
 
 
 def follow(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from queries_orchestration.cli.follow import Followed, follow, publish_now
+from queries_orchestration.cli.follow import Followed, follow, publish_work
 from queries_orchestration.cli.output import end_failed, print_json, print_wrapped
 from queries_orchestration.cli.told_occurrence import result_text
 from queries_orchestration.model.errors import NotFound
@@ -38,7 +38,7 @@ def follow_occurrence(
     """
     followed = _followed(backends, place, plan, key)
     if not work:
-        publish_now(backends, followed)
+        publish_work(backends, followed)
     if not no_wait:
         follow(backends, followed, work_here=work, wait=wait, quiet=as_json)
     with backends.database.read() as connection:

@@ -23,7 +23,9 @@ from queries_orchestration.cli.output import tell_failure
 from queries_orchestration.cli.resend import resend
 from queries_orchestration.cli.run_now import run_now
 from queries_orchestration.cli.schedules import schedules
+from queries_orchestration.cli.serve import serve
 from queries_orchestration.cli.tick import tick
+from queries_orchestration.cli.token import token
 from queries_orchestration.model.errors import (
     InvalidCatalog,
     PermanentError,
@@ -53,6 +55,8 @@ for command in (
     history,
     mailbox,
     check,
+    serve,
+    token,
 ):
     queries.add_command(command)
 

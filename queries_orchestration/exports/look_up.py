@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from queries_orchestration.exports.export_file import ExportFile, find_file
 from queries_orchestration.model.access import ADMINISTRATOR
 from queries_orchestration.model.errors import NotFound
@@ -10,11 +12,20 @@ from queries_orchestration.store.database import Database
 
 
 def own_exports(
-    database: Database, workspace_id: str, *, person_id: str, limit: int
+    database: Database,
+    workspace_id: str,
+    *,
+    person_id: str,
+    limit: int,
+    after: tuple[datetime, str] | None = None,
 ) -> list[ExportFile]:
-    """Return the exports that the person asked for, the newest first; an administrator's too."""
+    """Return the exports that the person asked for, the newest first; an administrator's too.
+
+    Args:
+        after: the moment and the id of the one that they come after.
+    """
     with database.read() as connection:
-        own = exports.of_requester(connection, workspace_id, person_id, limit=limit)
+        own = exports.of_requester(connection, workspace_id, person_id, limit=limit, after=after)
         found = [find_file(connection, workspace_id, export.id) for export in own]
     return [file for file in found if file is not None]
 

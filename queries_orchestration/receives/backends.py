@@ -40,15 +40,24 @@ class Backends:
     waiting: Waiting = field(default_factory=RealWaiting)
 
 
-def open_backends(settings: Settings, environment: Mapping[str, str], clock: Clock) -> Backends:
+def open_backends(
+    settings: Settings,
+    environment: Mapping[str, str],
+    clock: Clock,
+    *,
+    kept_connections: int = 0,
+) -> Backends:
     """Open the backends that ``settings`` name.
+
+    Args:
+        kept_connections: to the application database, between two transactions.
 
     Raises:
         InvalidSettings: a setting is missing or cannot be used.
     """
     link_keys = read_link_keys(settings)
     return Backends(
-        database=Database(settings.database_url),
+        database=Database(settings.database_url, kept_connections=kept_connections),
         storage=open_storage(
             settings.storage_url, public_url=settings.public_url, link_keys=link_keys
         ),

@@ -32,12 +32,13 @@ _OUR_FAULTS: Final = (DataError, IntegrityError, NotSupportedError, ProgrammingE
 class Database:
     """One application database, SQLite or PostgreSQL.
 
-    Connections are not kept: a process asks seldom, and none may outlive a killed worker.
+    Connections are not kept: a process asks seldom, and none may outlive a killed worker. A web
+    server asks often: it has PostgreSQL's kept, ``kept_connections`` of them between requests.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, kept_connections: int = 0) -> None:
         self.url = url
-        self._engine = _create_engine(url)
+        self._engine = _create_engine(url, kept_connections)
 
     @property
     def is_sqlite(self) -> bool:
@@ -100,7 +101,7 @@ def take_turn(connection: Connection, lock: int) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(lock)))
 
 
-def _create_engine(url: str) -> Engine:
+def _create_engine(url: str, kept_connections: int) -> Engine:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
@@ -108,7 +109,7 @@ def _create_engine(url: str) -> Engine:
     if parsed.get_backend_name() != "sqlite":
         return create_engine(
             parsed,
-            poolclass=NullPool,
+            **_pool(kept_connections),
             hide_parameters=True,
             connect_args={
                 "application_name": "queries",
@@ -133,6 +134,13 @@ def _create_engine(url: str) -> Engine:
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _pool(kept_connections: int) -> dict[str, Any]:
+    if not kept_connections:
+        return {"poolclass": NullPool}
+    # One that the server has ended meanwhile is found out when it is taken.
+    return {"pool_size": kept_connections, "max_overflow": 30, "pool_pre_ping": True}
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, delete, select, update
 
-from queries_orchestration.store.rows import every, one_or_none, select_records
+from queries_orchestration.store.rows import comes_after, every, one_or_none, select_records
 from queries_orchestration.store.tables import (
     UNFINISHED_EXPORT,
     exports,
@@ -135,20 +135,29 @@ def get(connection: Connection, workspace_id: str, export_id: str) -> Export | N
 
 
 def of_requester(
-    connection: Connection, workspace_id: str, person_id: str, *, limit: int
+    connection: Connection,
+    workspace_id: str,
+    person_id: str,
+    *,
+    limit: int,
+    after: tuple[datetime, str] | None = None,
 ) -> list[Export]:
-    """Return the exports that a person asked for, the newest first; no delivery's files."""
+    """Return the exports that a person asked for, the newest first; no delivery's files.
+
+    Args:
+        after: the moment and the id of the one that they come after.
+    """
+    own = select_records(Export, exports).where(
+        exports.c.workspace_id == workspace_id,
+        exports.c.actor_id == person_id,
+        exports.c.purpose == "interactive",
+    )
+    if after is not None:
+        own = own.where(comes_after(exports.c.created_at, exports.c.id, after))
     return every(
         connection,
         Export,
-        select_records(Export, exports)
-        .where(
-            exports.c.workspace_id == workspace_id,
-            exports.c.actor_id == person_id,
-            exports.c.purpose == "interactive",
-        )
-        .order_by(exports.c.created_at.desc(), exports.c.id)
-        .limit(limit),
+        own.order_by(exports.c.created_at.desc(), exports.c.id.desc()).limit(limit),
     )
 
 

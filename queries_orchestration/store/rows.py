@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, or_, select
 
 from queries_orchestration.model.errors import UnreadableRow
 
@@ -45,6 +46,14 @@ def every(connection: Connection, record: type[Record], statement: Select[Any]) 
     """
     with _readable(record):
         return [_record(record, row) for row in connection.execute(statement)]
+
+
+def comes_after(
+    moment: ColumnElement[Any], key: ColumnElement[Any], last: tuple[datetime, str]
+) -> ColumnElement[bool]:
+    """Whether a row comes after ``last`` in a list with the newest first."""
+    at, key_of_last = last
+    return and_(moment <= at, or_(moment < at, key < key_of_last))
 
 
 @contextmanager

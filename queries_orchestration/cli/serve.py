@@ -1,0 +1,38 @@
+"""``queries serve``: the HTTP API, the links people click and the pages."""
+
+from __future__ import annotations
+
+import click
+
+from queries_orchestration.cli.verb import pass_ready_settings
+from queries_orchestration.settings import Settings
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True)
+@click.option(
+    "--proxies",
+    default="",
+    metavar="ADDRESSES",
+    help="Of the proxies in front, with commas: whose word counts for where a request comes from.",
+)
+@pass_ready_settings
+def serve(_settings: Settings, host: str, port: int, proxies: str) -> None:
+    """Serve the HTTP API, the links people click and the pages."""
+    # Imported here: no other verb needs a web framework.
+    import uvicorn
+
+    from queries_orchestration.web.serving import app_of_environment
+
+    uvicorn.run(
+        app_of_environment(),
+        host=host,
+        port=port,
+        # Addresses hold the tokens of links, which reach no log.
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies,
+        timeout_graceful_shutdown=10,
+    )

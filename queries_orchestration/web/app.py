@@ -1,0 +1,37 @@
+"""The application: which routes there are, what stands around all of them."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.web import problems
+from queries_orchestration.web.asked import Web
+from queries_orchestration.web.bearer_tokens import TokenVerifier
+from queries_orchestration.web.body_limit import BodyLimit
+from queries_orchestration.web.response_headers import ResponseHeaders
+from queries_orchestration.web.routes import exports, health
+
+API = "/api/v1"
+
+
+def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
+    """Return the application over these backends; ``verifier`` says who a token speaks for."""
+    app = FastAPI(
+        title="queries",
+        version=version("queries-orchestration"),
+        summary="Saved queries and reports as files, on time, in the right hands.",
+        docs_url=None,  # its scripts come from elsewhere, which our policy forbids
+        redoc_url=None,
+        openapi_url=f"{API}/openapi.json",
+        responses=problems.DOCUMENTED,
+    )
+    app.state.web = Web(backends=backends, verifier=verifier)
+    problems.install(app)
+    app.include_router(exports.router, prefix=API)
+    app.include_router(health.router)
+    app.add_middleware(BodyLimit)
+    app.add_middleware(ResponseHeaders)
+    return app

@@ -1,0 +1,80 @@
+"""What a route is given: the backends, and who asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.store import people, workspaces
+from queries_orchestration.store.people import Person
+from queries_orchestration.store.workspaces import Workspace
+from queries_orchestration.web.bearer_tokens import NotSignedIn, TokenVerifier
+
+_BEARER = HTTPBearer(auto_error=False, bearerFormat="JWT", description="A token of the caller.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Web:
+    """All that routes share."""
+
+    backends: Backends
+    verifier: TokenVerifier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks, as the store knows them at this request."""
+
+    workspace: Workspace
+    person: Person
+
+
+def web_of(request: Request) -> Web:
+    """Return what the routes share."""
+    web: Web = request.app.state.web
+    return web
+
+
+def backends_of(request: Request) -> Backends:
+    """Return the backends."""
+    return web_of(request).backends
+
+
+def caller_of(
+    request: Request,
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)],
+) -> Caller:
+    """Return whom the request's token speaks for.
+
+    Raises:
+        NotSignedIn: there is no token, it is not valid, or its person is not active here.
+    """
+    if bearer is None:
+        raise NotSignedIn
+    return caller_of_token(web_of(request), bearer.credentials)
+
+
+def caller_of_token(web: Web, token: str) -> Caller:
+    """Return whom a token speaks for, with the rights that they have now.
+
+    Raises:
+        NotSignedIn: it is not valid, or its person is not active in its workspace: always the
+            same answer.
+        StoreUnavailable, KeysUnavailable: try again later.
+    """
+    named = web.verifier.verify(token)
+    with web.backends.database.read() as connection:
+        workspace = workspaces.by_name(connection, named.workspace)
+        person = people.by_name(connection, workspace.id, named.person) if workspace else None
+    if workspace is None or person is None or not person.active:
+        raise NotSignedIn
+    return Caller(workspace=workspace, person=person)
+
+
+BackendsOf = Annotated[Backends, Depends(backends_of)]
+CallerOf = Annotated[Caller, Depends(caller_of)]
+WebOf = Annotated[Web, Depends(web_of)]
