@@ -14,7 +14,7 @@ from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import claims as claims_store, database
 from queries_orchestration.store.claims import Receive
-from queries_orchestration.store.rows import every, one_or_none
+from queries_orchestration.store.rows import comes_after, every, one_or_none
 from queries_orchestration.store.tables import claims, occurrences
 
 _STATE: Final = sa.case((occurrences.c.outcome.is_not(None), "settled"), else_=claims.c.state)
@@ -62,15 +62,27 @@ def get(connection: Connection, workspace_id: str, key: str) -> Occurrence | Non
 
 
 def history(
-    connection: Connection, workspace_id: str, schedule_id: str | None, *, limit: int
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str | None,
+    *,
+    limit: int,
+    after: tuple[datetime, str] | None = None,
 ) -> list[Occurrence]:
-    """Return the newest occurrences, of one schedule or of all."""
+    """Return the newest occurrences, of one schedule or of all.
+
+    Args:
+        after: when the one that they come after was admitted, and its key.
+    """
     statement = _select().where(occurrences.c.workspace_id == workspace_id)
     if schedule_id is not None:
         statement = statement.where(occurrences.c.schedule_id == schedule_id)
-    newest = statement.order_by(
-        occurrences.c.admitted_at.desc(), occurrences.c.slot.desc(), occurrences.c.key
-    )
+    if after is not None:
+        statement = statement.where(
+            comes_after(occurrences.c.admitted_at, occurrences.c.key, after)
+        )
+    # The keys of a schedule's slots are in the order of the slots.
+    newest = statement.order_by(occurrences.c.admitted_at.desc(), occurrences.c.key.desc())
     return every(connection, Occurrence, newest.limit(limit))
 
 

@@ -123,6 +123,28 @@ def listing(connection: Connection, workspace_id: str) -> list[Schedule]:
     )
 
 
+def page(
+    connection: Connection,
+    workspace_id: str,
+    *,
+    owner_id: str | None,
+    limit: int,
+    after: str | None,
+) -> list[Schedule]:
+    """Return some schedules of the workspace by name.
+
+    Args:
+        owner_id: only those of this person; None: of all.
+        after: the name that they come after.
+    """
+    statement = select_records(Schedule, schedules).where(schedules.c.workspace_id == workspace_id)
+    if owner_id is not None:
+        statement = statement.where(schedules.c.owner_id == owner_id)
+    if after is not None:
+        statement = statement.where(schedules.c.name > after)
+    return every(connection, Schedule, statement.order_by(schedules.c.name).limit(limit))
+
+
 def insert(connection: Connection, schedule: Schedule) -> None:
     """Write a new schedule."""
     connection.execute(sa.insert(schedules).values(values_of(schedule)))

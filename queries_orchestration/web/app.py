@@ -12,7 +12,18 @@ from queries_orchestration.web.asked import Web
 from queries_orchestration.web.bearer_tokens import TokenVerifier
 from queries_orchestration.web.body_limit import BodyLimit
 from queries_orchestration.web.response_headers import ResponseHeaders
-from queries_orchestration.web.routes import exports, health
+from queries_orchestration.web.routes import (
+    catalog,
+    exports,
+    groups,
+    health,
+    occurrences,
+    recurrences,
+    schedule_actions,
+    schedule_history,
+    schedules,
+    sources,
+)
 
 API = "/api/v1"
 
@@ -31,6 +42,14 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
     app.state.web = Web(backends=backends, verifier=verifier)
     problems.install(app)
     app.include_router(exports.router, prefix=API)
+    app.include_router(schedules.router, prefix=API)
+    app.include_router(schedule_actions.router, prefix=API)
+    app.include_router(schedule_history.router, prefix=API)
+    app.include_router(recurrences.router, prefix=API)
+    app.include_router(occurrences.router, prefix=API)
+    app.include_router(sources.router, prefix=API)
+    app.include_router(groups.router, prefix=API)
+    app.include_router(catalog.router, prefix=API)
     app.include_router(health.router)
     app.add_middleware(BodyLimit)
     app.add_middleware(ResponseHeaders)

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from queries_orchestration.model.audit import By
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import people, workspaces
 from queries_orchestration.store.people import Person
@@ -31,6 +32,11 @@ class Caller:
 
     workspace: Workspace
     person: Person
+
+    @property
+    def by(self) -> By:
+        """Who asks, for what they ask for by the API."""
+        return By(via="api", person_id=self.person.id)
 
 
 def web_of(request: Request) -> Web:

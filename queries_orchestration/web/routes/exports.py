@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, BackgroundTasks, Header, Response
+from fastapi import APIRouter, BackgroundTasks, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +17,7 @@ from queries_orchestration.model.errors import ACCESS_CODES, NotFound, QueriesEr
 from queries_orchestration.orchestration.publish_now import publish_now
 from queries_orchestration.telling.exports import export_json
 from queries_orchestration.web.asked import BackendsOf, Caller, CallerOf
+from queries_orchestration.web.clicks import ClientKey
 from queries_orchestration.web.cursors import CursorOf, LimitOf, read_cursor, write_cursor
 from queries_orchestration.web.problems import documented
 
@@ -82,16 +83,6 @@ class ToldExports(BaseModel):
     next_cursor: str | None
 
 
-ClientKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        max_length=200,
-        description="What the client calls this click: the same click twice is one.",
-    ),
-]
-
-
 @router.post(
     "", status_code=202, response_model=ToldExport, responses=documented(404, 409, 413, 429)
 )
@@ -108,7 +99,7 @@ def start(
         export_id = admit_export(
             backends,
             caller.workspace.id,
-            person_id=caller.person.id,
+            by=caller.by,
             source_name=asked.source,
             file_format=asked.format,
             given_values=asked.values,
@@ -153,7 +144,7 @@ def show(export_id: str, caller: CallerOf, backends: BackendsOf) -> dict[str, An
 @router.post("/{export_id}/cancel", response_model=ToldExport, responses=documented(404, 409))
 def cancel(export_id: str, caller: CallerOf, backends: BackendsOf) -> dict[str, Any]:
     """Cancel an export that is not finished."""
-    cancel_export(backends, caller.workspace.id, person_id=caller.person.id, export_id=export_id)
+    cancel_export(backends, caller.workspace.id, by=caller.by, export_id=export_id)
     return _told(backends, caller, export_id)
 
 
@@ -169,7 +160,7 @@ def file(export_id: str, caller: CallerOf, backends: BackendsOf) -> RedirectResp
         backends.database,
         backends.storage,
         workspace_id=caller.workspace.id,
-        person_id=caller.person.id,
+        by=caller.by,
         export_id=export_id,
         clock=backends.clock,
         environment=backends.environment,
