@@ -45,8 +45,12 @@ def web_of(request: Request) -> Web:
     return web
 
 
-def backends_of(request: Request) -> Backends:
-    """Return the backends."""
+# Not left to a thread, as what may wait is: these only look.
+async def _web(request: Request) -> Web:
+    return web_of(request)
+
+
+async def _backends(request: Request) -> Backends:
     return web_of(request).backends
 
 
@@ -69,9 +73,7 @@ def caller_of(
     """
     web = web_of(request)
     try:
-        if bearer is None:
-            raise NotSignedIn
-        return caller_of_token(web, bearer.credentials)
+        return caller_of_token(web, "" if bearer is None else bearer.credentials)
     except NotSignedIn:
         web.limits.count_failed_sign_in(address_of(request))
         raise
@@ -94,6 +96,6 @@ def caller_of_token(web: Web, token: str) -> Caller:
     return Caller(workspace=workspace, person=person)
 
 
-BackendsOf = Annotated[Backends, Depends(backends_of)]
+BackendsOf = Annotated[Backends, Depends(_backends)]
 CallerOf = Annotated[Caller, Depends(caller_of)]
-WebOf = Annotated[Web, Depends(web_of)]
+WebOf = Annotated[Web, Depends(_web)]

@@ -93,11 +93,9 @@ class RateLimit:
 
     def _wait(self, counted: _Counted, share: float) -> int:
         room = self._most - 1 - counted.now
-        if room >= 0:  # when enough of the minute before has faded
-            until = 1 - room / counted.before
-        else:  # when enough of this one has, in the next
-            until = 2 - (self._most - 1) / counted.now
-        return max(1, math.ceil((until - share) * WINDOW_SECONDS))
+        # When enough of the minute before has faded; or of this one, in the next.
+        fades = 1 - room / counted.before if room >= 0 else 2 - (self._most - 1) / counted.now
+        return max(1, math.ceil((fades - share) * WINDOW_SECONDS))
 
 
 class RateLimits:

@@ -10,7 +10,7 @@ from queries_orchestration.exports.open_link import redeem
 from queries_orchestration.web.asked import BackendsOf
 from queries_orchestration.web.file_answer import FileAnswer
 from queries_orchestration.web.link_route import LinkRoute
-from queries_orchestration.web.routes.links import PAGES, TOKEN, TokenOf
+from queries_orchestration.web.routes.links import ANYTHING, PAGES, TokenOf
 
 router = APIRouter(tags=["links"], route_class=LinkRoute, responses=PAGES)
 
@@ -22,8 +22,8 @@ _ANSWERS = {
 }
 
 
-@router.head("/files" + TOKEN, response_class=Response, responses=_ANSWERS)
-@router.get("/files" + TOKEN, response_class=Response, responses=_ANSWERS)
+@router.head("/files" + ANYTHING, response_class=Response, responses=_ANSWERS)
+@router.get("/files" + ANYTHING, response_class=Response, responses=_ANSWERS)
 def stored_file(
     token: TokenOf,
     backends: BackendsOf,

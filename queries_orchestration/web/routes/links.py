@@ -14,7 +14,7 @@ from queries_orchestration.web.asked import BackendsOf
 from queries_orchestration.web.link_route import LinkRoute
 
 # All that follows is the token, so that whatever is asked for has the same answer.
-TOKEN: Final = "/{token:path}"
+ANYTHING: Final = "/{token:path}"
 TokenOf = Annotated[str, Path(description="The token of the link.")]
 
 _PAGE: Final[dict[str, Any]] = {"content": {"text/html": {"schema": {"type": "string"}}}}
@@ -27,8 +27,8 @@ PAGES: Final[dict[int | str, dict[str, Any]]] = {
 router = APIRouter(tags=["links"], route_class=LinkRoute, responses=PAGES)
 
 
-@router.head("/d" + TOKEN, status_code=302, response_class=RedirectResponse)
-@router.get("/d" + TOKEN, status_code=302, response_class=RedirectResponse)
+@router.head("/d" + ANYTHING, status_code=302, response_class=RedirectResponse)
+@router.get("/d" + ANYTHING, status_code=302, response_class=RedirectResponse)
 def personal_link(token: TokenOf, backends: BackendsOf, request: Request) -> RedirectResponse:
     """Lead a recipient to their file by a link of five minutes, made for this request.
 
@@ -38,14 +38,14 @@ def personal_link(token: TokenOf, backends: BackendsOf, request: Request) -> Red
     return RedirectResponse(link.url, status_code=302)
 
 
-@router.head("/u" + TOKEN, response_class=HTMLResponse)
-@router.get("/u" + TOKEN, response_class=HTMLResponse)
+@router.head("/u" + ANYTHING, response_class=HTMLResponse)
+@router.get("/u" + ANYTHING, response_class=HTMLResponse)
 def ask_to_unsubscribe(token: TokenOf, backends: BackendsOf) -> Response:
     """Ask whether the messages are to end; this changes nothing."""
     return link_pages.unsubscribe(unsubscribe_offer(backends, token))
 
 
-@router.post("/u" + TOKEN, response_class=HTMLResponse)
+@router.post("/u" + ANYTHING, response_class=HTMLResponse)
 def end_messages(
     token: TokenOf,
     backends: BackendsOf,
