@@ -22,6 +22,7 @@ from queries_orchestration.deliveries import receive as deliveries_receive
 from queries_orchestration.deliveries.dispatch import Pass, run_pass
 from queries_orchestration.exports import receive as exports_receive
 from queries_orchestration.exports.admit import admit_export
+from queries_orchestration.model.audit import OPERATOR, By
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.model.outcomes import Outcome
 from queries_orchestration.receives.backends import Backends, open_backends
@@ -145,6 +146,10 @@ class House:
         assert found is not None
         return found.id
 
+    def by(self, name: str) -> By:
+        """A person who asks at the command line."""
+        return By(via="command", person_id=self.person(name))
+
     def occurrence(self, key: str) -> Occurrence:
         with self.backends.database.read() as connection:
             found = occurrences.get(connection, self.workspace_id, key)
@@ -192,7 +197,7 @@ class House:
         return admit_export(
             self.backends,
             self.workspace_id,
-            person_id=self.person(person),
+            by=self.by(person),
             source_name=source,
             file_format=file_format,
             given_values={},
@@ -276,7 +281,11 @@ class House:
         path = self.folder / "more.yaml"
         path.write_text(text)
         apply_catalog(
-            self.backends.database, [path], clock=self.clock, environment=self.environment
+            self.backends.database,
+            [path],
+            clock=self.clock,
+            by=OPERATOR,
+            environment=self.environment,
         )
 
     def with_backends(self, backends: Backends) -> House:
@@ -319,7 +328,7 @@ def build_house(
     backends = open_backends(load_settings(environment), environment, clock)
     path = folder / "catalog.yaml"
     path.write_text(catalog)
-    apply_catalog(backends.database, [path], clock=clock, environment=environment)
+    apply_catalog(backends.database, [path], clock=clock, by=OPERATOR, environment=environment)
     with backends.database.read() as connection:
         workspace_id = connection.scalar(sa.text("SELECT id FROM workspaces WHERE name='acme'"))
     return House(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from queries_orchestration.catalog.audited import audit_events
 from queries_orchestration.catalog.changes import CatalogChanges, changes_of
 from queries_orchestration.catalog.check import plan_workspace
 from queries_orchestration.catalog.documents import read_declared
@@ -14,9 +15,11 @@ from queries_orchestration.catalog.plan import Planned, Row, ScheduleRows, Works
 from queries_orchestration.catalog.prune import PrunedRow, prune as prune_rows
 from queries_orchestration.catalog.shape import Shape
 from queries_orchestration.catalog.yaml_file import Node, read_yaml
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.clock import Clock
 from queries_orchestration.model.errors import InvalidCatalog
 from queries_orchestration.store import (
+    audit,
     datasets,
     groups,
     outside_addresses,
@@ -37,6 +40,7 @@ def apply_catalog(
     *,
     clock: Clock,
     environment: Mapping[str, str],
+    by: By,
     prune: bool = False,
     take_over: bool = False,
 ) -> CatalogChanges:
@@ -47,6 +51,7 @@ def apply_catalog(
         files: YAML files in the form that ``docs/catalog.md`` describes.
         clock: new rows are created at its time, and first slots come after it.
         environment: only asked which variables of connections are set.
+        by: who applies them, for the audit trail.
         prune: of the workspaces in the files, take away the rows that the files lack and that a
             file wrote last; without it they stay.
         take_over: change, and with ``prune`` take away, also rows that somebody else wrote last.
@@ -64,6 +69,7 @@ def apply_catalog(
         shape.faults += faults
     declared = read_declared(documents, shape)
     now = clock()
+    pruned: list[PrunedRow] = []
     with database.transaction() as connection:
         lock_catalog(connection)
         plans = [
@@ -75,7 +81,10 @@ def apply_catalog(
             raise InvalidCatalog(sorted(unique, key=lambda fault: (fault.file, fault.line)))
         for plan in plans:
             _write(connection, plan)
-        pruned = [row for plan in plans for row in _prune(connection, plan)]
+            taken_away = _prune(connection, plan)
+            for event in audit_events(plan, taken_away, by=by, at=now):
+                audit.record(connection, event)
+            pruned += taken_away
     unset = (
         row.after.url_variable
         for plan in plans

@@ -20,7 +20,7 @@ from queries_orchestration.store import (
 from queries_orchestration.store.datasets import SourceConnection, StoredDataset
 from queries_orchestration.store.groups import Group
 from queries_orchestration.store.people import Person
-from queries_orchestration.store.removal import remove
+from queries_orchestration.store.removal import remove, retire_schedule
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source
 from queries_orchestration.store.workspaces import Workspace
@@ -100,7 +100,8 @@ def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> lis
             pruned.append(PrunedRow(kind, f"{workspace.name}/{name}", outcome))
 
     for schedule in surplus.schedules:
-        record("schedules", schedule.name, _prune_schedule(connection, schedule))
+        outcome = retire_schedule(connection, schedule, written_by="file")
+        record("schedules", schedule.name, outcome)
     outside_addresses.remove_unused(connection, workspace.id)
     for report in surplus.reports:
         record("reports", report.name, _prune_source(connection, report))
@@ -117,24 +118,6 @@ def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> lis
         referred_to = person.name in in_access_rules
         record("people", person.name, _prune_person(connection, person, referred_to=referred_to))
     return pruned
-
-
-def _prune_schedule(connection: Connection, schedule: Schedule) -> PruneOutcome | None:
-    if remove(connection, schedule):
-        return "removed"
-    if schedule.state == "ended":
-        return None
-    ended = replace(
-        schedule,
-        state="ended",
-        next_slot=None,
-        pause_code=None,
-        pause_reason=None,
-        paused_at=None,
-        written_by="file",
-    )
-    schedules.change(connection, ended)
-    return "ended"
 
 
 def _prune_source(connection: Connection, source: Source) -> PruneOutcome | None:

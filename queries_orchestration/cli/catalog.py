@@ -10,6 +10,7 @@ import click
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.cli.output import json_option, print_json
 from queries_orchestration.cli.verb import pass_ready_settings
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.database import Database
@@ -38,6 +39,7 @@ def apply(
         files,
         clock=system_clock,
         environment=os.environ,
+        by=OPERATOR,
         prune=prune,
         take_over=take_over,
     )

@@ -12,6 +12,7 @@ import click
 from queries_orchestration.cli.output import json_option, local_text, print_json, print_wrapped
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.deliveries.stop_dispatch import start_dispatch, stop_dispatch, told
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
@@ -49,7 +50,8 @@ def stop(settings: Settings, by: str, reason: str, as_json: bool) -> None:
     What a run has goes on. Nothing due is lost: after `queries dispatch start` each schedule's
     missed-slots policy says what becomes of what came due meanwhile.
     """
-    stop_dispatch(open_backends(settings, os.environ, system_clock), by=by, reason=reason)
+    backends = open_backends(settings, os.environ, system_clock)
+    stop_dispatch(backends, by=OPERATOR, name=by, reason=reason)
     _tell(settings, as_json=as_json)
 
 
@@ -59,7 +61,8 @@ def stop(settings: Settings, by: str, reason: str, as_json: bool) -> None:
 @pass_ready_settings
 def start(settings: Settings, by: str, reason: str, as_json: bool) -> None:
     """Start all dispatching again."""
-    start_dispatch(open_backends(settings, os.environ, system_clock), by=by, reason=reason)
+    backends = open_backends(settings, os.environ, system_clock)
+    start_dispatch(backends, by=OPERATOR, name=by, reason=reason)
     _tell(settings, as_json=as_json)
 
 

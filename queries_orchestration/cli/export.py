@@ -24,6 +24,7 @@ from queries_orchestration.cli.words import (
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.look_up import look_up
 from queries_orchestration.exports.open_source import lane_of
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.formats import FORMATS
@@ -93,7 +94,7 @@ def export(
     export_id = admit_export(
         backends,
         place.id,
-        person_id=asker.id,
+        by=By(via="command", person_id=asker.id),
         source_name=source,
         file_format=file_format,
         given_values=values,

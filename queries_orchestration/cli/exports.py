@@ -26,6 +26,7 @@ from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.exports.look_up import look_up, own_exports
 from queries_orchestration.exports.open_link import open_link
 from queries_orchestration.exports.verify import verify_export
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.time_zones import zone
 from queries_orchestration.receives.backends import Backends, open_backends
@@ -105,7 +106,7 @@ def cancel(
 ) -> None:
     """Cancel EXPORT, an id, that is not finished: one's own, an administrator any."""
     backends, place, asker = _asked(settings, workspace, person)
-    cancel_export(backends, place.id, person_id=asker.id, export_id=export)
+    cancel_export(backends, place.id, by=By(via="command", person_id=asker.id), export_id=export)
     file = look_up(backends.database, place.id, person_id=asker.id, export_id=export)
     _tell(place, file, as_json=as_json)
 
@@ -196,7 +197,7 @@ def fetch(
         clock=backends.clock,
         environment=backends.environment,
         workspace_id=place.id,
-        person_id=asker.id,
+        by=By(via="command", person_id=asker.id),
         export_id=export_id,
     )
     found = open_link(backends.storage, link, now=backends.clock())

@@ -12,6 +12,7 @@ from queries_orchestration.cli.output import json_option
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import check_work_options, person_option, work_options
 from queries_orchestration.deliveries.resend import resend as admit
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import NotFound
 from queries_orchestration.receives.backends import open_backends
@@ -50,7 +51,13 @@ def resend(
         if place is None or not plan:
             raise NotFound(f"There is no occurrence {occurrence!r}; see `queries history`.")
         asker = person_named(connection, place, person)
-    key = admit(backends, place.id, occurrence_key=occurrence, person_id=asker.id, reason=reason)
+    key = admit(
+        backends,
+        place.id,
+        occurrence_key=occurrence,
+        by=By(via="command", person_id=asker.id),
+        reason=reason,
+    )
     follow_occurrence(
         backends, place, plan, key, work=work, no_wait=no_wait, wait=wait, as_json=as_json
     )

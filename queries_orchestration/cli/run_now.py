@@ -18,6 +18,7 @@ from queries_orchestration.cli.words import (
     workspace_option,
 )
 from queries_orchestration.deliveries.run_now import run_now as admit
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
@@ -58,7 +59,7 @@ def run_now(
         backends,
         place.id,
         schedule_id=plan.id,
-        person_id=asker.id,
+        by=By(via="command", person_id=asker.id),
         client_key=client_key,
         reason=reason,
     )

@@ -24,6 +24,7 @@ from queries_orchestration.cli.unsubscriptions import resubscribe, unsubscribe
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import set_option, workspace_option
 from queries_orchestration.deliveries import schedule_changes
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import Settings
@@ -96,7 +97,9 @@ def pause(
 ) -> None:
     """Pause SCHEDULE until it is resumed; what was due already is still delivered."""
     backends, place, plan = _asked(settings, schedule, workspace)
-    changed = schedule_changes.pause(backends, place.id, schedule_id=plan.id, reason=reason)
+    changed = schedule_changes.pause(
+        backends, place.id, schedule_id=plan.id, by=OPERATOR, reason=reason
+    )
     _tell(backends.database, place, changed, as_json=as_json)
 
 
@@ -108,7 +111,7 @@ def pause(
 def resume(settings: Settings, schedule: str, workspace: str | None, as_json: bool) -> None:
     """Let the paused SCHEDULE go on with its next slot after now, never with a past one."""
     backends, place, plan = _asked(settings, schedule, workspace)
-    changed = schedule_changes.resume(backends, place.id, schedule_id=plan.id)
+    changed = schedule_changes.resume(backends, place.id, schedule_id=plan.id, by=OPERATOR)
     _tell(backends.database, place, changed, as_json=as_json)
 
 
@@ -142,6 +145,7 @@ def repin(
         backends,
         place.id,
         schedule_id=plan.id,
+        by=OPERATOR,
         version=version,
         values=values if values or no_values else None,
     )

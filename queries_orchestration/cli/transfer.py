@@ -11,6 +11,7 @@ from queries_orchestration.cli.output import json_option, print_json
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import person_option, workspace_option
 from queries_orchestration.deliveries import schedule_changes
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
@@ -48,7 +49,7 @@ def transfer(
         place.id,
         schedule_id=plan.id,
         to_person_id=owner.id,
-        by_person_id=asker.id,
+        by=By(via="command", person_id=asker.id),
         reason=reason,
     )
     if as_json:

@@ -17,6 +17,7 @@ from queries_orchestration.cli.words import (
     workspace_option,
 )
 from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
@@ -49,7 +50,13 @@ def try_delivery(
         place = workspace_named(connection, workspace)
         asker = person_named(connection, place, person)
         plan = schedule_named(connection, place, schedule)
-    key = run_now(backends, place.id, schedule_id=plan.id, person_id=asker.id, purpose="test")
+    key = run_now(
+        backends,
+        place.id,
+        schedule_id=plan.id,
+        by=By(via="command", person_id=asker.id),
+        purpose="test",
+    )
     follow_occurrence(
         backends, place, plan, key, work=work, no_wait=no_wait, wait=wait, as_json=as_json
     )

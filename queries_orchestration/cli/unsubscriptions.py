@@ -15,6 +15,7 @@ from queries_orchestration.deliveries.unsubscribe import (
     forget_unsubscription,
     record_unsubscription,
 )
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.receives.backends import open_backends
@@ -58,6 +59,7 @@ def unsubscribe(
             place.id,
             schedule_id=plan.id,
             recipient_id=recipient_id,
+            by=OPERATOR,
             everywhere=everywhere,
             at=backends.clock(),
         )
@@ -87,7 +89,12 @@ def resubscribe(
         recipient_id = recipient_named(connection, place, recipient)
         told = recipient_json(connection, place.id, recipient_id)
         if not forget_unsubscription(
-            connection, place.id, schedule_id=plan.id, recipient_id=recipient_id
+            connection,
+            place.id,
+            schedule_id=plan.id,
+            recipient_id=recipient_id,
+            by=OPERATOR,
+            at=backends.clock(),
         ):
             raise Refused(
                 f"{recipient_text(told)} had not unsubscribed from {plan.name}.",

@@ -15,6 +15,7 @@ from queries_orchestration.exports.download_link import (
     give_link,
 )
 from queries_orchestration.exports.export_file import ExportFile, find_file
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.errors import LinkRefused, Refused
 from queries_orchestration.model.links import DeliveryLink, verify
 from queries_orchestration.receives.backends import Backends
@@ -48,8 +49,7 @@ def open_public_link(backends: Backends, token: str, *, record: bool) -> Downloa
             backends.database,
             backends.storage,
             file,
-            person_id=delivery.person_id,
-            outside_id=delivery.outside_id,
+            by=By(via="link", person_id=delivery.person_id, outside_id=delivery.outside_id),
             occurrence_key=link.occurrence_key,
             record=record,
             at=now,

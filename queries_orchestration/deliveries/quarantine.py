@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from queries_orchestration.deliveries.settle import Settled
-from queries_orchestration.deliveries.streaks import follow_up
+from queries_orchestration.deliveries.streaks import follow_up, pause_schedule
 from queries_orchestration.model.errors import QueriesError, StoreUnavailable
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.receives.boundary import unforeseen_told
@@ -39,7 +39,7 @@ def quarantine(
     except StoreUnavailable:
         raise
     except QueriesError:
-        schedules.pause(
+        pause_schedule(
             connection,
             due.workspace_id,
             due.id,

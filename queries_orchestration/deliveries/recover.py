@@ -122,7 +122,7 @@ def cancel(backends: Backends, lane: str, workspace_id: str, key: str) -> bool:
     """Settle work as cancelled because its run was terminated; False if it is settled already."""
     with backends.database.transaction() as connection:
         if lane != DELIVERY_LANE:
-            return export_settle.cancel_within(connection, workspace_id, key, by=TERMINATED)
+            return export_settle.cancel_within(connection, workspace_id, key, message=TERMINATED)
         return occurrence_settle.cancel_within(
             connection, workspace_id, key, message=TERMINATED, at=backends.clock()
         )

@@ -11,12 +11,14 @@ from sqlalchemy import Connection
 from queries_orchestration.deliveries.addressed import unreached
 from queries_orchestration.deliveries.authority import schedule_governed_by
 from queries_orchestration.deliveries.resolve import source_of
+from queries_orchestration.deliveries.run_now import told_via
 from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.exports.open_source import open_file_source
+from queries_orchestration.model.audit import AuditEvent, By, Subject
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.model.ids import new_id, request_key
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import exports, occurrences, resends
+from queries_orchestration.store import audit, exports, occurrences, resends
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 
@@ -26,29 +28,28 @@ def resend(
     workspace_id: str,
     *,
     occurrence_key: str,
-    person_id: str,
-    via: str = "run-now",
+    by: By,
     reason: str | None = None,
 ) -> str:
     """Admit a resend and return its key; that of the one under way if there is one.
 
     Args:
         occurrence_key: of the occurrence, or of a resend of it.
-        person_id: who asks, and as whom the source is opened.
-        via: where the click came from: ``run-now`` or ``dagster-ui``.
+        by: who asks, a person, and as whom the source is opened.
 
     Raises:
         NotFound: there is no such occurrence, or the person has no authority over its schedule:
             always the same answer.
         Refused: it is not settled yet (``not_settled``), nobody is to be reached any more
-            (``nothing_to_resend``), or there is no file (``no_file``, ``file_expired``,
-            ``file_gone``).
+            (``nothing_to_resend``), there is no file (``no_file``, ``file_expired``,
+            ``file_gone``), or no person asks (``person_required``).
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, SourceUnavailable: the person
             cannot open the source now; nothing was written.
     """
     at = backends.clock()
+    person_id = by.as_person()
     with backends.database.transaction() as connection:
-        origin, schedule = _governed(connection, workspace_id, occurrence_key, person_id)
+        origin, schedule = _governed(connection, workspace_id, occurrence_key, by)
         if origin.outcome is None:
             raise Refused(
                 "It is not settled yet: what fails for a while is tried again by itself.",
@@ -76,7 +77,7 @@ def resend(
                 schedule_id=schedule.id,
                 requested_by=person_id,
                 client_key=None,
-                via=via,
+                via=told_via(by),
                 purpose="resend",
                 reason=reason,
                 export_id=file.export.id,
@@ -90,13 +91,23 @@ def resend(
         if not recorded:
             # Another process has just committed one.
             return resends.keys(connection, workspace_id, origin.key)[-1]
+        audit.record(
+            connection,
+            AuditEvent(
+                workspace_id=workspace_id,
+                at=at,
+                by=by,
+                action="resend_launched",
+                subject=Subject("occurrence", key),
+            ),
+        )
         backends.reached("resend, not committed")
     backends.reached("resend committed, not published")
     return key
 
 
 def _governed(
-    connection: Connection, workspace_id: str, key: str, person_id: str
+    connection: Connection, workspace_id: str, key: str, by: By
 ) -> tuple[Occurrence, Schedule]:
     origin_key = resends.origin_of(connection, workspace_id, key) or key
     origin = occurrences.get(connection, workspace_id, origin_key)
@@ -104,7 +115,7 @@ def _governed(
         raise _not_found()
     try:
         schedule = schedule_governed_by(
-            connection, workspace_id, schedule_id=origin.schedule_id, person_id=person_id
+            connection, workspace_id, schedule_id=origin.schedule_id, by=by
         )
     except NotFound:
         raise _not_found() from None

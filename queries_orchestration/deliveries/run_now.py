@@ -10,10 +10,11 @@ from typing import Literal
 
 from queries_orchestration.deliveries.authority import schedule_governed_by
 from queries_orchestration.deliveries.resolve import is_changed, queue_export, source_of
+from queries_orchestration.model.audit import AuditEvent, By, Subject
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.model.ids import new_id, request_key
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import occurrences
+from queries_orchestration.store import audit, occurrences
 from queries_orchestration.store.occurrences import Occurrence
 
 
@@ -22,28 +23,28 @@ def run_now(
     workspace_id: str,
     *,
     schedule_id: str,
-    person_id: str,
+    by: By,
     client_key: str | None = None,
-    via: str = "run-now",
     reason: str | None = None,
     purpose: Literal["delivery", "test"] = "delivery",
 ) -> str:
     """Admit a manual occurrence of a schedule and return its key.
 
     Args:
-        person_id: who clicks, and as whom it is read.
+        by: who clicks, a person, and as whom it is read.
         client_key: what the client calls this click; the same click twice is one occurrence.
-        via: where the click came from: ``run-now`` or ``dagster-ui``.
         reason: why, for the history.
         purpose: a ``test`` is sent to the person alone, and has no effect on the schedule.
 
     Raises:
         NotFound: there is no such schedule, or the person has no authority over it.
-        Refused: the schedule has ended (``schedule_ended``).
+        Refused: the schedule has ended (``schedule_ended``), or no person asks
+            (``person_required``).
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue,
         SourceUnavailable: the person cannot open the source now; nothing was written.
     """
     at = backends.clock()
+    person_id = by.as_person()
     key = request_key(schedule_id, new_id())
     with backends.database.transaction() as connection:
 
@@ -58,9 +59,7 @@ def run_now(
                 client_key=client_key,
             )
 
-        schedule = schedule_governed_by(
-            connection, workspace_id, schedule_id=schedule_id, person_id=person_id
-        )
+        schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
         if schedule.state == "ended":
             raise Refused("The schedule has ended; it runs no more.", code="schedule_ended")
         if made := of_this_click():
@@ -83,7 +82,7 @@ def run_now(
                 schedule_id=schedule_id,
                 requested_by=person_id,
                 client_key=client_key,
-                via=via,
+                via=told_via(by),
                 purpose=purpose,
                 reason=reason,
                 export_id=export_id,
@@ -98,6 +97,21 @@ def run_now(
             if made is None:
                 raise NotFound("The schedule is gone.")
             return made.key
+        audit.record(
+            connection,
+            AuditEvent(
+                workspace_id=workspace_id,
+                at=at,
+                by=by,
+                action="test_launched" if purpose == "test" else "run_launched",
+                subject=Subject("occurrence", key),
+            ),
+        )
         backends.reached("run now, not committed")
     backends.reached("run now committed, not published")
     return key
+
+
+def told_via(by: By) -> str:
+    """Return how the history tells by what way a person launched an occurrence."""
+    return "dagster-ui" if by.via == "dagster-ui" else "run-now"

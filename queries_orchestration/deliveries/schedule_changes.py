@@ -1,4 +1,7 @@
-"""What a person changes in a schedule beside its catalog file: pause, resume, version, owner."""
+"""What a person changes in a schedule beside its catalog file: pause, resume, version, owner.
+
+A person needs authority over it; whoever runs the installation needs none.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,21 @@ from sqlalchemy import Connection
 from queries_orchestration.deliveries.authority import schedule_governed_by
 from queries_orchestration.deliveries.resolve import source_of, version_run
 from queries_orchestration.exports.open_source import open_source
+from queries_orchestration.model.audit import Action, AuditEvent, By, Subject
 from queries_orchestration.model.errors import NotFound, Refused, SourceUnavailable
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.recurrences import next_slot
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import people, schedules, sources, transfers
+from queries_orchestration.store import (
+    audit,
+    outside_addresses,
+    people,
+    schedules,
+    sources,
+    transfers,
+)
+from queries_orchestration.store.catalog_lock import lock_catalog
+from queries_orchestration.store.removal import retire_schedule
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source
 from queries_orchestration.store.transfers import Transfer
@@ -26,24 +39,29 @@ PAUSED: Final = "paused"
 """The code of a pause by a person."""
 
 
-def pause(backends: Backends, workspace_id: str, *, schedule_id: str, reason: str) -> Schedule:
+def pause(
+    backends: Backends, workspace_id: str, *, schedule_id: str, by: By, reason: str
+) -> Schedule:
     """Pause a schedule until somebody resumes it; what is admitted already is still delivered.
 
     Args:
         reason: why, for the history.
 
     Raises:
-        NotFound: there is no such schedule.
+        NotFound: there is no such schedule, or who asks has no authority over it: always the same
+            answer.
         Refused: it is paused already (``already_paused``) or has ended (``schedule_ended``).
     """
+    at = backends.clock()
     with backends.database.transaction() as connection:
+        schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
         if not schedules.pause(
             connection,
             workspace_id,
             schedule_id,
             code=PAUSED,
             reason=reason,
-            at=backends.clock(),
+            at=at,
             by_person=True,
         ):
             schedule = _schedule(connection, workspace_id, schedule_id)
@@ -52,14 +70,16 @@ def pause(backends: Backends, workspace_id: str, *, schedule_id: str, reason: st
                 f"It is paused already, with {schedule.pause_code}: {schedule.pause_reason}",
                 code="already_paused",
             )
+        _record(connection, workspace_id, schedule_id, "schedule_paused", by=by, at=at)
         return _schedule(connection, workspace_id, schedule_id)
 
 
-def resume(backends: Backends, workspace_id: str, *, schedule_id: str) -> Schedule:
+def resume(backends: Backends, workspace_id: str, *, schedule_id: str, by: By) -> Schedule:
     """Let a paused schedule go on with the first slot after now, and no failures counted.
 
     Raises:
-        NotFound: there is no such schedule.
+        NotFound: there is no such schedule, or who asks has no authority over it: always the same
+            answer.
         Refused: it is not paused (``not_paused``), has ended or ends now (``schedule_ended``).
         InvalidRecurrence, UnknownTimeZone: its rule cannot be read.
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue: its owner
@@ -67,7 +87,7 @@ def resume(backends: Backends, workspace_id: str, *, schedule_id: str) -> Schedu
     """
     now = backends.clock()
     with backends.database.transaction() as connection:
-        schedule = _schedule(connection, workspace_id, schedule_id)
+        schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
         _refuse_ended(schedule)
         if schedule.state != "paused":
             raise _not_paused()
@@ -81,6 +101,7 @@ def resume(backends: Backends, workspace_id: str, *, schedule_id: str) -> Schedu
         )
         if not schedules.resume(connection, workspace_id, schedule_id, next_slot=slot):
             raise _not_paused()
+        _record(connection, workspace_id, schedule_id, "schedule_resumed", by=by, at=now)
         return _schedule(connection, workspace_id, schedule_id)
 
 
@@ -89,6 +110,7 @@ def repin(
     workspace_id: str,
     *,
     schedule_id: str,
+    by: By,
     version: int | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> Schedule:
@@ -102,13 +124,15 @@ def repin(
         values: take the place of all the schedule's values; None: they stay.
 
     Raises:
-        NotFound: there is no such schedule or version.
+        NotFound: there is no such schedule, or who asks has no authority over it: always the same
+            answer; or it has no such version.
         Refused: a report's version is not its current one (``report_not_current``).
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue: its owner
             cannot open that version with the values; nothing was written.
     """
+    at = backends.clock()
     with backends.database.transaction() as connection:
-        schedule = _schedule(connection, workspace_id, schedule_id)
+        schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
         source = source_of(connection, schedule)
         wanted = source.current_version if version is None else version
         if sources.version(connection, workspace_id, source.id, wanted) is None:
@@ -123,9 +147,7 @@ def repin(
                 code="report_not_current",
             )
         runtime_values = schedule.runtime_values if values is None else dict(values)
-        _check_opening(
-            backends, connection, schedule, source, wanted, runtime_values, backends.clock()
-        )
+        _check_opening(backends, connection, schedule, source, wanted, runtime_values, at)
         if (wanted, runtime_values) != (schedule.pinned_version, schedule.runtime_values):
             schedules.repin(
                 connection,
@@ -134,6 +156,7 @@ def repin(
                 version=wanted,
                 runtime_values=runtime_values,
             )
+            _record(connection, workspace_id, schedule_id, "schedule_repinned", by=by, at=at)
         return _schedule(connection, workspace_id, schedule_id)
 
 
@@ -143,27 +166,27 @@ def transfer(
     *,
     schedule_id: str,
     to_person_id: str,
-    by_person_id: str,
+    by: By,
     reason: str | None = None,
 ) -> Schedule:
     """Give a schedule, in whatever state, to another owner who can open its source now.
 
     Args:
-        by_person_id: its present owner, or an administrator.
+        by: its present owner, or an administrator.
         reason: why, for the history.
 
     Raises:
         NotFound: there is no such schedule, the person has no authority over it, or there is
             no such new owner.
-        Refused: the new owner owns it already (``already_owner``).
+        Refused: the new owner owns it already (``already_owner``), or no person asks
+            (``person_required``).
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue: the new owner
             cannot open the source now; nothing was written.
     """
     at = backends.clock()
+    by_person_id = by.as_person()
     with backends.database.transaction() as connection:
-        schedule = schedule_governed_by(
-            connection, workspace_id, schedule_id=schedule_id, person_id=by_person_id
-        )
+        schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
         owner = people.get(connection, workspace_id, to_person_id)
         if owner is None:
             raise NotFound("There is no such person in the workspace.")
@@ -196,7 +219,61 @@ def transfer(
                 transferred_at=at,
             ),
         )
+        _record(
+            connection,
+            workspace_id,
+            schedule_id,
+            "schedule_transferred",
+            by=by,
+            at=at,
+            concerns_id=owner.id,
+        )
         return _schedule(connection, workspace_id, schedule_id)
+
+
+def delete_schedule(backends: Backends, workspace_id: str, *, schedule_id: str, by: By) -> None:
+    """Take a schedule away; one that has a history ends instead, and its history stays.
+
+    What is admitted already is still delivered.
+
+    Raises:
+        NotFound: there is no such schedule, or who asks has no authority over it: always the same
+            answer.
+        Refused: it has ended already, and its history keeps it (``schedule_ended``).
+    """
+    at = backends.clock()
+    with backends.database.transaction() as connection:
+        lock_catalog(connection)  # before the first read
+        schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
+        if retire_schedule(connection, schedule, written_by="other") is None:
+            raise Refused(
+                "The schedule has ended already; its history keeps it.", code="schedule_ended"
+            )
+        outside_addresses.remove_unused(connection, workspace_id)
+        _record(connection, workspace_id, schedule_id, "schedule_deleted", by=by, at=at)
+
+
+def _record(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    action: Action,
+    *,
+    by: By,
+    at: datetime,
+    concerns_id: str | None = None,
+) -> None:
+    audit.record(
+        connection,
+        AuditEvent(
+            workspace_id=workspace_id,
+            at=at,
+            by=by,
+            action=action,
+            subject=Subject("schedule", schedule_id),
+            concerns_id=concerns_id,
+        ),
+    )
 
 
 def _schedule(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule:

@@ -168,5 +168,5 @@ def _close_export(
             message=settlement.message,
         )
     elif is_cancelled:
-        by = settlement.message or "Cancelled with its delivery."
-        export_settle.cancel_within(connection, workspace_id, export_id, by=by)
+        message = settlement.message or "Cancelled with its delivery."
+        export_settle.cancel_within(connection, workspace_id, export_id, message=message)

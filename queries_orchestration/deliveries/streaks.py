@@ -9,9 +9,10 @@ from typing import Final
 from sqlalchemy import Connection
 
 from queries_orchestration.deliveries.notify import write_notices
+from queries_orchestration.model.audit import SYSTEM, AuditEvent, Subject
 from queries_orchestration.model.notices import notice_due
 from queries_orchestration.model.outcomes import FAILURES_THAT_PAUSE, Outcome, streak_change
-from queries_orchestration.store import schedules
+from queries_orchestration.store import audit, schedules
 from queries_orchestration.store.occurrences import Occurrence
 
 FIVE_FAILURES: Final = "five_failures"
@@ -97,7 +98,7 @@ def follow_up(
         pause: code and reason of the pause, with what to do.
         streak: failures in a row, this one among them.
     """
-    paused = pause is not None and schedules.pause(
+    paused = pause is not None and pause_schedule(
         connection, workspace_id, schedule_id, code=pause[0], reason=pause[1], at=at
     )
     kind = notice_due(streak=streak, paused=paused)
@@ -115,3 +116,29 @@ def follow_up(
             at=at,
         )
     return Consequence(streak, pause[0] if paused and pause else None)
+
+
+def pause_schedule(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    code: str,
+    reason: str,
+    at: datetime,
+) -> bool:
+    """Let the system pause an active schedule; False if it is not active."""
+    paused = schedules.pause(connection, workspace_id, schedule_id, code=code, reason=reason, at=at)
+    if paused:
+        audit.record(
+            connection,
+            AuditEvent(
+                workspace_id=workspace_id,
+                at=at,
+                by=SYSTEM,
+                action="schedule_paused",
+                subject=Subject("schedule", schedule_id),
+                code=code,
+            ),
+        )
+    return paused

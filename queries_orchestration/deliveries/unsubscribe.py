@@ -11,10 +11,17 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from queries_orchestration.model.audit import Action, AuditEvent, By, Subject
 from queries_orchestration.model.errors import LinkRefused, NotFound
 from queries_orchestration.model.unsubscribe_links import verify
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import outside_addresses, people, schedules, unsubscriptions
+from queries_orchestration.store import (
+    audit,
+    outside_addresses,
+    people,
+    schedules,
+    unsubscriptions,
+)
 from queries_orchestration.store.unsubscriptions import Unsubscription
 
 
@@ -40,6 +47,7 @@ def unsubscribe(backends: Backends, token: str, *, everywhere: bool = False) -> 
                 link.workspace_id,
                 schedule_id=link.schedule_id,
                 recipient_id=link.recipient_id,
+                by=_by_link(connection, link.workspace_id, link.recipient_id),
                 everywhere=everywhere,
                 at=now,
             )
@@ -53,10 +61,14 @@ def record_unsubscription(
     *,
     schedule_id: str,
     recipient_id: str,
+    by: By,
     at: datetime,
     everywhere: bool = False,
 ) -> None:
     """Record that somebody wants no more of a schedule, a recipient at present or not.
+
+    Args:
+        by: the recipient, or whoever does it for them.
 
     Raises:
         NotFound: there is no such schedule, person or outside address in the workspace.
@@ -66,7 +78,7 @@ def record_unsubscription(
         raise NotFound("There is no such recipient.")
     if schedules.get(connection, workspace_id, schedule_id) is None:
         raise NotFound("There is no such schedule.")
-    unsubscriptions.record(
+    changed = unsubscriptions.record(
         connection,
         Unsubscription(
             workspace_id=workspace_id,
@@ -78,11 +90,19 @@ def record_unsubscription(
         ),
     )
     if everywhere and not is_person:
-        outside_addresses.set_unsubscribed(connection, workspace_id, recipient_id, at=at)
+        changed |= outside_addresses.set_unsubscribed(connection, workspace_id, recipient_id, at=at)
+    if changed:
+        _record(connection, workspace_id, schedule_id, "unsubscribed", recipient_id, by=by, at=at)
 
 
 def forget_unsubscription(
-    connection: Connection, workspace_id: str, *, schedule_id: str, recipient_id: str
+    connection: Connection,
+    workspace_id: str,
+    *,
+    schedule_id: str,
+    recipient_id: str,
+    by: By,
+    at: datetime,
 ) -> bool:
     """Let somebody have the schedule's messages again; False if they had not unsubscribed.
 
@@ -91,8 +111,37 @@ def forget_unsubscription(
     forgotten = unsubscriptions.forget(
         connection, workspace_id, schedule_id, recipient_id=recipient_id
     )
-    outside = outside_addresses.get(connection, workspace_id, recipient_id)
-    if outside is None or outside.unsubscribed_at is None:
-        return forgotten
-    outside_addresses.set_unsubscribed(connection, workspace_id, recipient_id, at=None)
-    return True
+    # Nothing to change at a person, who unsubscribes from schedules alone.
+    forgotten |= outside_addresses.set_unsubscribed(connection, workspace_id, recipient_id, at=None)
+    if forgotten:
+        _record(connection, workspace_id, schedule_id, "resubscribed", recipient_id, by=by, at=at)
+    return forgotten
+
+
+def _by_link(connection: Connection, workspace_id: str, recipient_id: str) -> By:
+    if people.get(connection, workspace_id, recipient_id) is not None:
+        return By(via="link", person_id=recipient_id)
+    return By(via="link", outside_id=recipient_id)
+
+
+def _record(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    action: Action,
+    recipient_id: str,
+    *,
+    by: By,
+    at: datetime,
+) -> None:
+    audit.record(
+        connection,
+        AuditEvent(
+            workspace_id=workspace_id,
+            at=at,
+            by=by,
+            action=action,
+            subject=Subject("schedule", schedule_id),
+            concerns_id=recipient_id,
+        ),
+    )

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from queries_orchestration.exports.file_writer import check_columns
 from queries_orchestration.exports.open_query import OpenedQuery
 from queries_orchestration.exports.open_source import lane_of, open_source
+from queries_orchestration.model.audit import AuditEvent, By, Subject
 from queries_orchestration.model.client_keys import asked_sha256, check_client_key
 from queries_orchestration.model.errors import NotFound, Refused, TooManyExports
 from queries_orchestration.model.formats import check_format
@@ -21,7 +22,7 @@ from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.time_zones import zone
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.settings import Settings
-from queries_orchestration.store import claims, exports, sources, workspaces
+from queries_orchestration.store import audit, claims, exports, sources, workspaces
 from queries_orchestration.store.exports import Unfinished
 
 SHORTEST_WAIT: Final = 10
@@ -33,14 +34,14 @@ def admit_export(
     backends: Backends,
     workspace_id: str,
     *,
-    person_id: str,
+    by: By,
     source_name: str,
     file_format: str,
     given_values: Mapping[str, Any],
     time_zone: str | None = None,
     client_key: str | None = None,
 ) -> str:
-    """Queue an export of a saved query or report for ``person_id`` and return its id.
+    """Queue an export of a saved query or report for who asks, a person, and return its id.
 
     The export and its request are one commit; the caller publishes them after it.
 
@@ -54,11 +55,13 @@ def admit_export(
         AccessLost, FieldNotAvailable: the person may not open it.
         TooManyExports: as many as may be of the person, or in the workspace, are not finished.
         Refused: it is not made as such a file (``format_not_offered``); the key is none
-            (``invalid_client_key``) or was given to something else (``client_key_reused``).
+            (``invalid_client_key``) or was given to something else (``client_key_reused``); no
+            person asks (``person_required``).
         InvalidRuntimeValue, UnknownTimeZone, FormatLimit, SourceGone, SourceBroken,
         SourceUnavailable: it cannot be exported so; nothing was written.
     """
     at = backends.clock()
+    person_id = by.as_person()
     asked = None
     if client_key is not None:
         check_client_key(client_key)
@@ -114,6 +117,16 @@ def admit_export(
             asked_sha256=asked,
         )
         claims.wait(connection, workspace_id, export_id, lane=lane_of(source.kind))
+        audit.record(
+            connection,
+            AuditEvent(
+                workspace_id=workspace_id,
+                at=at,
+                by=by,
+                action="export_asked",
+                subject=Subject("export", export_id),
+            ),
+        )
         backends.reached("export queued, not committed")
     backends.reached("export committed, not published")
     return export_id

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from queries_orchestration.exports.settle import cancel_within
 from queries_orchestration.model.access import ADMINISTRATOR
+from queries_orchestration.model.audit import AuditEvent, By, Subject
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.model.ids import is_id
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import exports, people
+from queries_orchestration.store import audit, exports, people
 
 
-def cancel_export(backends: Backends, workspace_id: str, *, person_id: str, export_id: str) -> None:
+def cancel_export(backends: Backends, workspace_id: str, *, by: By, export_id: str) -> None:
     """Cancel a queued or running export; a worker that is at it stops within a page.
 
     Args:
@@ -19,10 +20,10 @@ def cancel_export(backends: Backends, workspace_id: str, *, person_id: str, expo
     Raises:
         NotFound: there is no such export, or it is not this person's: always the same answer.
         Refused: it is finished (``already_finished``), or a delivery's file, which the schedule
-            decides about (``belongs_to_delivery``).
+            decides about (``belongs_to_delivery``), or no person asks (``person_required``).
     """
     with backends.database.transaction() as connection:
-        person = people.get(connection, workspace_id, person_id)
+        person = people.get(connection, workspace_id, by.as_person())
         export = exports.get(connection, workspace_id, export_id) if is_id(export_id) else None
         entitled = (
             person is not None
@@ -38,7 +39,7 @@ def cancel_export(backends: Backends, workspace_id: str, *, person_id: str, expo
                 code="belongs_to_delivery",
             )
         if not cancel_within(
-            connection, workspace_id, export_id, by=f"Cancelled by {person.name}."
+            connection, workspace_id, export_id, message=f"Cancelled by {person.name}."
         ):
             # Looked up again: it may have become so since.
             finished = exports.get(connection, workspace_id, export_id) or export
@@ -46,3 +47,13 @@ def cancel_export(backends: Backends, workspace_id: str, *, person_id: str, expo
                 f"The export is {finished.state} already, there is nothing to cancel.",
                 code="already_finished",
             )
+        audit.record(
+            connection,
+            AuditEvent(
+                workspace_id=workspace_id,
+                at=backends.clock(),
+                by=by,
+                action="export_cancelled",
+                subject=Subject("export", export_id),
+            ),
+        )

@@ -13,6 +13,7 @@ from queries_orchestration.exports.download_link import (
 from queries_orchestration.exports.export_file import ExportFile, find_file
 from queries_orchestration.exports.open_source import open_file_source
 from queries_orchestration.model.access import ADMINISTRATOR
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.clock import Clock
 from queries_orchestration.model.errors import NotFound, PermanentError
 from queries_orchestration.storage.interface import Storage
@@ -27,7 +28,7 @@ def download(
     clock: Clock,
     environment: Mapping[str, str],
     workspace_id: str,
-    person_id: str,
+    by: By,
     export_id: str,
 ) -> DownloadLink:
     """Return a link to a ready, unexpired file, and record the download.
@@ -37,6 +38,7 @@ def download(
 
     Args:
         environment: where the connection's URL variable is looked up.
+        by: who asks, a person.
         export_id: any text.
 
     Raises:
@@ -44,9 +46,10 @@ def download(
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue: the requester
             can no longer open the source.
         Refused: told to those entitled: ``not_ready``, ``export_failed``, ``cancelled``,
-            ``file_expired`` or ``file_gone``.
+            ``file_expired`` or ``file_gone``. No person asks (``person_required``).
         SourceUnavailable, StorageUnavailable, StoreUnavailable: try again later.
     """
+    person_id = by.as_person()
     with database.read() as connection:
         file = find_file(connection, workspace_id, export_id)
         if file is None:
@@ -56,7 +59,7 @@ def download(
         database,
         storage,
         file,
-        person_id=person_id,
+        by=by,
         occurrence_key=None,
         record=True,
         at=clock(),

@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from queries_orchestration.exports.export_file import ExportFile
+from queries_orchestration.model.audit import AuditEvent, By, Subject
 from queries_orchestration.model.file_names import CONTENT_TYPES
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.links import FILE_OUTLIVES_LINK
 from queries_orchestration.storage.interface import Storage
-from queries_orchestration.store import downloads, exports
+from queries_orchestration.store import audit, downloads, exports
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.downloads import Download
 
@@ -32,18 +33,18 @@ def give_link(
     storage: Storage,
     file: ExportFile,
     *,
-    person_id: str | None,
-    outside_id: str | None = None,
+    by: By,
     occurrence_key: str | None,
     record: bool,
     at: datetime,
 ) -> DownloadLink:
-    """Return a link to a file that the caller may give to a person, or to an outside address.
+    """Return a link to a file that the caller may give to who asks.
 
     The file is kept two days longer than the link.
 
     Args:
         occurrence_key: of the personal link by which they ask, if it is one.
+        by: a person, or an outside address.
         record: write the download down.
         at: now, aware UTC.
 
@@ -80,10 +81,20 @@ def give_link(
                     workspace_id=export.workspace_id,
                     id=new_id(),
                     export_id=export.id,
-                    person_id=person_id,
-                    outside_id=outside_id,
+                    person_id=by.person_id,
+                    outside_id=by.outside_id,
                     occurrence_key=occurrence_key,
                     downloaded_at=at,
+                ),
+            )
+            audit.record(
+                connection,
+                AuditEvent(
+                    workspace_id=export.workspace_id,
+                    at=at,
+                    by=by,
+                    action="file_downloaded",
+                    subject=Subject("export", export.id),
                 ),
             )
     return link

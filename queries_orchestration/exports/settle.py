@@ -38,15 +38,17 @@ def announce_failed(receive: Receive, code: str) -> None:
     log.warning("export_failed export=%s code=%s", receive.key, code)
 
 
-def cancel_within(connection: Connection, workspace_id: str, export_id: str, *, by: str) -> bool:
+def cancel_within(
+    connection: Connection, workspace_id: str, export_id: str, *, message: str
+) -> bool:
     """End an export that is not finished, whoever holds it; False if it is settled.
 
     Args:
-        by: a sentence for the record that says who cancelled it.
+        message: a sentence for the record that says who cancelled it.
     """
     ended = claims.end_held_or_not(connection, workspace_id, export_id)
     if ended:
         exports.settle_unfinished(
-            connection, workspace_id, export_id, state="cancelled", code=None, message=by
+            connection, workspace_id, export_id, state="cancelled", code=None, message=message
         )
     return ended

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from queries_orchestration.deliveries.resend import resend
 from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import cross_workspace
@@ -36,9 +37,8 @@ def admit_from_launchpad(
         backends,
         workspace_id,
         schedule_id=schedule_id,
-        person_id=person_id,
+        by=By(via="dagster-ui", person_id=person_id),
         client_key=f"dagster:{run_id}",
-        via="dagster-ui",
         reason=reason.strip(),
     )
 
@@ -64,8 +64,7 @@ def resend_from_launchpad(
         backends,
         workspace_id,
         occurrence_key=occurrence_key,
-        person_id=person_id,
-        via="dagster-ui",
+        by=By(via="dagster-ui", person_id=person_id),
         reason=reason.strip(),
     )
 

@@ -93,13 +93,16 @@ def remove_unused(connection: Connection, workspace_id: str) -> None:
 
 def set_unsubscribed(
     connection: Connection, workspace_id: str, outside_id: str, *, at: datetime | None
-) -> None:
+) -> bool:
     """Record since when nothing of the workspace may be sent there, or None that it may.
 
     An instant that is recorded stays.
+
+    Returns:
+        False if nothing was to be changed.
     """
     recorded = outside_addresses.c.unsubscribed_at
-    connection.execute(
+    changed = connection.execute(
         update(outside_addresses)
         .where(
             outside_addresses.c.workspace_id == workspace_id,
@@ -108,3 +111,4 @@ def set_unsubscribed(
         )
         .values(unsubscribed_at=at)
     )
+    return changed.rowcount == 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
+from typing import Final, Literal
 
 from sqlalchemy import Column, Connection, Table, delete
 from sqlalchemy.exc import IntegrityError
 
+from queries_orchestration.store import schedules as schedule_rows
 from queries_orchestration.store.datasets import SourceConnection, StoredDataset
 from queries_orchestration.store.groups import Group
 from queries_orchestration.store.people import Person
@@ -65,3 +67,29 @@ def remove(connection: Connection, row: Removable) -> bool:
     except IntegrityError:
         return False
     return True
+
+
+def retire_schedule(
+    connection: Connection, schedule: Schedule, *, written_by: Literal["file", "other"]
+) -> Literal["removed", "ended"] | None:
+    """Remove a schedule, or end it if its history refers to it; None if it had ended before.
+
+    Args:
+        schedule: as it is now; nobody else changes it meanwhile.
+        written_by: who ends it.
+    """
+    if remove(connection, schedule):
+        return "removed"
+    if schedule.state == "ended":
+        return None
+    ended = replace(
+        schedule,
+        state="ended",
+        next_slot=None,
+        pause_code=None,
+        pause_reason=None,
+        paused_at=None,
+        written_by=written_by,
+    )
+    schedule_rows.change(connection, ended)
+    return "ended"

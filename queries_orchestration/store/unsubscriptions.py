@@ -40,12 +40,13 @@ def of_schedule(
     )
 
 
-def record(connection: Connection, unsubscription: Unsubscription) -> None:
-    """Insert it; one that is there stays as it is."""
+def record(connection: Connection, unsubscription: Unsubscription) -> bool:
+    """Insert it; False, and it stays as it is, if one is there."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    connection.execute(
+    inserted = connection.execute(
         dialect.insert(unsubscriptions).values(values_of(unsubscription)).on_conflict_do_nothing()
     )
+    return inserted.rowcount == 1
 
 
 def forget(

@@ -9,6 +9,7 @@ import pytest
 
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.catalog.changes import CatalogChanges
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import CatalogFault, InvalidCatalog
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.catalog.acme import NOW, Apply, Refuse
@@ -34,6 +35,7 @@ def apply(database: Database, tmp_path: Path) -> Apply:
             database,
             files,
             clock=lambda: now,
+            by=OPERATOR,
             environment={},
             prune=prune,
             take_over=take_over,

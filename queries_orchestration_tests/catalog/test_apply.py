@@ -11,6 +11,7 @@ from pathlib import Path
 
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.catalog.changes import CatalogChanges
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.store import datasets, people, recipients
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.catalog.acme import (
@@ -229,7 +230,7 @@ def test_applies_at_the_same_time_leave_one_catalog(database: Database, tmp_path
     file.write_text(GOOD)
 
     def apply_file(_: int) -> CatalogChanges:
-        return apply_catalog(database, [file], clock=lambda: NOW, environment={})
+        return apply_catalog(database, [file], clock=lambda: NOW, by=OPERATOR, environment={})
 
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(apply_file, range(4)))

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from sqlalchemy import func, select
 
 from queries_orchestration.catalog.apply import apply_catalog
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import CatalogFault, InvalidCatalog
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.migrate import upgrade
@@ -51,7 +52,7 @@ def refuse(empty: Database, tmp_path: Path) -> Refuse:
         for file, text in zip(files, texts, strict=True):
             file.write_text(text)
         with pytest.raises(InvalidCatalog) as refusal:
-            apply_catalog(empty, files, clock=lambda: NOW, environment={})
+            apply_catalog(empty, files, clock=lambda: NOW, by=OPERATOR, environment={})
         return list(refusal.value.faults)
 
     return faults_of
@@ -326,10 +327,10 @@ def test_no_text_crashes_the_apply(disposable: Database, file: Path, text: str) 
 def apply_twice(database: Database, file: Path) -> None:
     """Apply a file that may be refused; if it is not, the second time must change nothing."""
     try:
-        apply_catalog(database, [file], clock=lambda: NOW, environment={})
+        apply_catalog(database, [file], clock=lambda: NOW, by=OPERATOR, environment={})
     except InvalidCatalog:
         return
-    again = apply_catalog(database, [file], clock=lambda: NOW, environment={})
+    again = apply_catalog(database, [file], clock=lambda: NOW, by=OPERATOR, environment={})
     for kind in KINDS:
         assert getattr(again, kind).created == getattr(again, kind).changed == ()
 

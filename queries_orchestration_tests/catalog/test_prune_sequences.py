@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.catalog.changes import CatalogChanges
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.store import datasets, occurrences, people, schedules, sources
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.catalog.acme import NOW, touched, workspace_of
@@ -159,7 +160,9 @@ def test_after_a_prune_exactly_what_the_files_say_is_in_use(
 
         def apply(names: Names, now: datetime) -> CatalogChanges:
             file.write_text(names.text())
-            return apply_catalog(database, [file], clock=lambda: now, environment={}, prune=True)
+            return apply_catalog(
+                database, [file], clock=lambda: now, by=OPERATOR, environment={}, prune=True
+            )
 
         history = 0
         for day, (names, due) in enumerate(steps):

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings, strategies as st
 
 from queries_orchestration.catalog.apply import apply_catalog
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.catalog.acme import NOW, source_of, touched
 from queries_orchestration_tests.catalog.summary import pins_of
@@ -74,7 +75,9 @@ def test_a_report_shows_the_current_versions_of_its_queries(
                 "reports": {name: _report(name, text) for name, text in reports.items()},
             }
             file.write_text(json.dumps(catalog))
-            changes = apply_catalog(database, [file], clock=lambda: NOW, environment={})
+            changes = apply_catalog(
+                database, [file], clock=lambda: NOW, by=OPERATOR, environment={}
+            )
             # Each that changed got one version, and nothing else did.
             assert sorted(new.source for new in changes.new_versions) == sorted(
                 f"acme/{name}" for name in changed
@@ -84,5 +87,5 @@ def test_a_report_shows_the_current_versions_of_its_queries(
                 assert pins_of(database, report.current_version, name) == {
                     query: source_of(database, query).current_version for query in shown
                 }
-            again = apply_catalog(database, [file], clock=lambda: NOW, environment={})
+            again = apply_catalog(database, [file], clock=lambda: NOW, by=OPERATOR, environment={})
             assert (touched(again), again.new_versions) == ({}, ())

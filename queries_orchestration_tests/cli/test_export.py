@@ -221,7 +221,7 @@ def test_one_that_somebody_cancels_meanwhile_ends_with_1(
         cancel_export(
             small_house.backends,
             small_house.workspace_id,
-            person_id=small_house.person("ada"),
+            by=small_house.by("ada"),
             export_id=export_id,
         )
 

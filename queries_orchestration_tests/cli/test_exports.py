@@ -303,7 +303,7 @@ def _queued(house: House, person: str) -> str:
     return admit_export(
         on_real_clock(house).backends,
         house.workspace_id,
-        person_id=house.person(person),
+        by=house.by(person),
         source_name="all-orders",
         file_format="csv",
         given_values={},

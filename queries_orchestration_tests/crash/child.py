@@ -14,6 +14,7 @@ from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.resend import resend
 from queries_orchestration.deliveries.run_now import run_now
 from queries_orchestration.exports.admit import admit_export
+from queries_orchestration.model.audit import By
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.publish import publish
 from queries_orchestration.settings import load_settings
@@ -60,7 +61,7 @@ def _run_now(backends: Backends, task: dict[str, Any]) -> None:
         backends,
         task["workspace"],
         schedule_id=task["schedule"],
-        person_id=task["person"],
+        by=By(via="command", person_id=task["person"]),
         client_key="click",
     )
     publish(backends, task["workspace"], key, lambda _offer: "accepted")
@@ -70,7 +71,7 @@ def _export(backends: Backends, task: dict[str, Any]) -> None:
     key = admit_export(
         backends,
         task["workspace"],
-        person_id=task["person"],
+        by=By(via="command", person_id=task["person"]),
         source_name="all-orders",
         file_format="csv",
         given_values={},
@@ -80,7 +81,10 @@ def _export(backends: Backends, task: dict[str, Any]) -> None:
 
 def _resend(backends: Backends, task: dict[str, Any]) -> None:
     key = resend(
-        backends, task["workspace"], occurrence_key=task["occurrence"], person_id=task["person"]
+        backends,
+        task["workspace"],
+        occurrence_key=task["occurrence"],
+        by=By(via="command", person_id=task["person"]),
     )
     publish(backends, task["workspace"], key, lambda _offer: "accepted")
 

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.deliveries import schedule_changes
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.store import tables
 from queries_orchestration_tests.house import MONDAY, House
 
@@ -71,9 +72,11 @@ def test_pausing_and_resuming_moves_the_recurrence_on_and_nothing_is_sent_again(
     house.clock.at = HOURS_LATER
     schedule_id = house.schedule().id
     schedule_changes.pause(
-        house.backends, house.workspace_id, schedule_id=schedule_id, reason="restored"
+        house.backends, house.workspace_id, schedule_id=schedule_id, reason="restored", by=OPERATOR
     )
-    schedule_changes.resume(house.backends, house.workspace_id, schedule_id=schedule_id)
+    schedule_changes.resume(
+        house.backends, house.workspace_id, schedule_id=schedule_id, by=OPERATOR
+    )
 
     assert house.deliver(HOURS_LATER) == []
     assert house.history() == []

@@ -147,7 +147,7 @@ def _run_now(house: House) -> str:
             house.backends,
             house.workspace_id,
             schedule_id=house.schedule().id,
-            person_id=house.person("ada"),
+            by=house.by("ada"),
         )
     except QueriesError as refusal:
         return refusal.code
@@ -176,7 +176,7 @@ def _download(house: House, export_id: str) -> str:
             clock=house.clock,
             environment=house.backends.environment,
             workspace_id=house.workspace_id,
-            person_id=house.person("ada"),
+            by=house.by("ada"),
             export_id=export_id,
         )
     except QueriesError as refusal:

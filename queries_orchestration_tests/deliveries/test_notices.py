@@ -14,6 +14,7 @@ from queries_orchestration.deliveries import notify
 from queries_orchestration.deliveries.notify import send_notices
 from queries_orchestration.deliveries.run_now import run_now
 from queries_orchestration.deliveries.schedule_changes import resume
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import CommunicationsUnavailable, RecipientRefused
 from queries_orchestration.model.notices import LONGEST_DELAY, delay_after, notice_due
 from queries_orchestration.store.tables import notices, people, schedules
@@ -73,7 +74,7 @@ def test_a_new_streak_and_a_new_pause_are_told_again(failing: House) -> None:
     _source(failing, "ALTER TABLE orders RENAME TO elsewhere")
     for week in range(2, 7):
         failing.deliver(MONDAY + week * WEEK)
-    resume(failing.backends, failing.workspace_id, schedule_id=failing.schedule().id)
+    resume(failing.backends, failing.workspace_id, schedule_id=failing.schedule().id, by=OPERATOR)
     for week in range(7, 12):
         failing.deliver(MONDAY + week * WEEK)
     failing.dispatch(MONDAY + 12 * WEEK)
@@ -145,7 +146,7 @@ def test_a_failed_run_now_tells_nobody_by_message(house: House) -> None:
         house.backends,
         house.workspace_id,
         schedule_id=house.schedule().id,
-        person_id=house.person("ada"),
+        by=house.by("ada"),
     )
     _source(house, "ALTER TABLE orders RENAME TO elsewhere")
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from queries_orchestration.deliveries import admit_due
 from queries_orchestration.deliveries.schedule_changes import resume
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import StoreUnavailable
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.store import schedules
@@ -161,7 +162,7 @@ def test_a_quarantined_schedule_goes_on_once_it_is_mended(house: House) -> None:
     assert house.schedule().state == "paused"
 
     _store(house, "UPDATE schedules SET cron = '0 8 * * 1' WHERE name = 'weekly'")
-    resume(house.backends, house.workspace_id, schedule_id=house.schedule().id)
+    resume(house.backends, house.workspace_id, schedule_id=house.schedule().id, by=OPERATOR)
 
     assert house.deliver(MONDAY + WEEK) == ["delivered"]
     assert [one.outcome for one in house.history()] == ["failed", "delivered"]

@@ -281,7 +281,7 @@ def test_run_now_queues_the_render_with_the_click_and_reads_as_the_clicking_pers
         house.backends,
         house.workspace_id,
         schedule_id=house.schedule().id,
-        person_id=house.person("ada"),
+        by=house.by("ada"),
     )
     export = house.export(key)
     assert house.claim(export.id).lane == REPORT_LANE

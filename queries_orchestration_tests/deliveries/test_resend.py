@@ -345,7 +345,7 @@ def _resend(
         house.backends,
         house.workspace_id,
         occurrence_key=key or house.history()[0].key,
-        person_id=house.person(person),
+        by=house.by(person),
         reason=reason,
     )
 
@@ -355,7 +355,7 @@ def _test(house: House, *, person: str = "ada") -> str:
         house.backends,
         house.workspace_id,
         schedule_id=house.schedule().id,
-        person_id=house.person(person),
+        by=house.by(person),
         purpose="test",
     )
 

@@ -153,7 +153,7 @@ def test_an_unknown_schedule_looks_like_one_without_authority(house: House) -> N
                 house.backends,
                 house.workspace_id,
                 schedule_id=schedule_id,
-                person_id=house.person(person),
+                by=house.by(person),
             )
         return refused.value.code, refused.value.message
 
@@ -243,7 +243,7 @@ def _run_now(house: House, person: str, client_key: str | None = None) -> str:
         house.backends,
         house.workspace_id,
         schedule_id=house.schedule().id,
-        person_id=house.person(person),
+        by=house.by(person),
         client_key=client_key,
     )
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from queries_orchestration.deliveries import schedule_changes
 from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import (
     AccessLost,
     InvalidRecurrence,
@@ -158,11 +159,13 @@ def test_a_schedule_of_another_workspace_is_unknown(house: House) -> None:
     before, elsewhere = house.schedule(), new_id()
 
     with pytest.raises(NotFound):
-        schedule_changes.pause(house.backends, elsewhere, schedule_id=before.id, reason="x")
+        schedule_changes.pause(
+            house.backends, elsewhere, schedule_id=before.id, reason="x", by=OPERATOR
+        )
     with pytest.raises(NotFound):
-        schedule_changes.resume(house.backends, elsewhere, schedule_id=before.id)
+        schedule_changes.resume(house.backends, elsewhere, schedule_id=before.id, by=OPERATOR)
     with pytest.raises(NotFound):
-        schedule_changes.repin(house.backends, elsewhere, schedule_id=before.id)
+        schedule_changes.repin(house.backends, elsewhere, schedule_id=before.id, by=OPERATOR)
 
     assert house.schedule() == before
 
@@ -233,7 +236,7 @@ def test_a_paused_schedule_can_still_be_run_by_hand(house: House) -> None:
         house.backends,
         house.workspace_id,
         schedule_id=house.schedule().id,
-        person_id=house.person("ada"),
+        by=house.by("ada"),
     )
 
     assert house.work("delivery") == ["delivered"]
@@ -243,19 +246,23 @@ def test_a_paused_schedule_can_still_be_run_by_hand(house: House) -> None:
 
 def _pause(house: House, *, reason: str = "holiday") -> Schedule:
     return schedule_changes.pause(
-        house.backends, house.workspace_id, schedule_id=house.schedule().id, reason=reason
+        house.backends,
+        house.workspace_id,
+        schedule_id=house.schedule().id,
+        reason=reason,
+        by=OPERATOR,
     )
 
 
 def _resume(house: House) -> Schedule:
     return schedule_changes.resume(
-        house.backends, house.workspace_id, schedule_id=house.schedule().id
+        house.backends, house.workspace_id, schedule_id=house.schedule().id, by=OPERATOR
     )
 
 
 def _repin(house: House, **options: Any) -> Schedule:
     return schedule_changes.repin(
-        house.backends, house.workspace_id, schedule_id=house.schedule().id, **options
+        house.backends, house.workspace_id, schedule_id=house.schedule().id, by=OPERATOR, **options
     )
 
 
@@ -350,6 +357,6 @@ def _transfer(house: House, *, to: str, by: str, reason: str | None = None) -> S
         house.workspace_id,
         schedule_id=house.schedule().id,
         to_person_id=house.person(to),
-        by_person_id=house.person(by),
+        by=house.by(by),
         reason=reason,
     )

@@ -15,6 +15,7 @@ from queries_orchestration.deliveries.unsubscribe import (
     unsubscribe,
 )
 from queries_orchestration.model import unsubscribe_links
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import LinkRefused, NotFound
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.unsubscribe_links import UNSUBSCRIBE_LIFETIME, UnsubscribeLink
@@ -149,12 +150,14 @@ def test_a_schedule_that_is_pruned_and_comes_back_subscribes_nobody_again(house:
             schedule_id=house.schedule("second").id,
             recipient_id=house.person("bob"),
             at=MONDAY,
+            by=OPERATOR,
         )
     everything = house.folder / "catalog.yaml"
     apply_catalog(
         house.backends.database,
         [everything],
         clock=house.clock,
+        by=OPERATOR,
         environment=house.environment,
         prune=True,
     )
@@ -209,6 +212,8 @@ def test_an_administrator_can_undo_it(house: House) -> None:
                 house.workspace_id,
                 schedule_id=house.schedule().id,
                 recipient_id=jane,
+                by=OPERATOR,
+                at=house.clock(),
             )
             for _ in range(2)
         ]
@@ -276,6 +281,7 @@ def test_an_unknown_recipient_is_told_to_an_administrator(house: House) -> None:
             schedule_id=house.schedule().id,
             recipient_id=new_id(),
             at=MONDAY,
+            by=OPERATOR,
         )
 
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.file_writer import FileFormat
+from queries_orchestration.model.audit import By
 from queries_orchestration.store.tables import metadata, requests
 from queries_orchestration_tests.house import House
 
@@ -37,7 +38,7 @@ def admit_as(
     return admit_export(
         house.backends,
         house.workspace_id,
-        person_id=person_id,
+        by=By(via="command", person_id=person_id),
         source_name=query,
         file_format=file_format,
         given_values=values or {},

@@ -53,7 +53,10 @@ def test_a_person_may_have_so_many_unfinished_and_is_told_when_to_ask_again(hous
     assert refusal(house).retry_after == 600
     assert admit(house, "gus")
     cancel_export(
-        house.backends, house.workspace_id, person_id=house.person("ada"), export_id=first
+        house.backends,
+        house.workspace_id,
+        by=house.by("ada"),
+        export_id=first,
     )
     assert admit(house)
 

@@ -300,7 +300,7 @@ def download_of(house: House, export_id: str, person: str = "ada") -> tuple[byte
         clock=house.clock,
         environment=house.environment,
         workspace_id=house.workspace_id,
-        person_id=house.person(person),
+        by=house.by(person),
         export_id=export_id,
     )
     return click(house, link)
@@ -308,7 +308,10 @@ def download_of(house: House, export_id: str, person: str = "ada") -> tuple[byte
 
 def cancel(house: House, export_id: str) -> None:
     cancel_export(
-        house.backends, house.workspace_id, person_id=house.person("ada"), export_id=export_id
+        house.backends,
+        house.workspace_id,
+        by=house.by("ada"),
+        export_id=export_id,
     )
 
 

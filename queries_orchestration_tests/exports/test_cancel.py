@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.exports.cancel import cancel_export
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.errors import NotFound, QueriesError, Refused
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.store import claims, exports
@@ -39,7 +40,12 @@ def house(house: House) -> House:
 
 
 def cancel(house: House, person_id: str, export_id: str) -> None:
-    cancel_export(house.backends, house.workspace_id, person_id=person_id, export_id=export_id)
+    cancel_export(
+        house.backends,
+        house.workspace_id,
+        by=By(via="command", person_id=person_id),
+        export_id=export_id,
+    )
 
 
 def refusal(house: House, person_id: str, export_id: str) -> tuple[type[QueriesError], str, str]:

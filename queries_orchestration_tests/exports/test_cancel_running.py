@@ -75,7 +75,10 @@ def test_a_cancel_takes_effect_within_a_page(slow: House, monkeypatch: pytest.Mo
         done = export_of(slow, export_id).rows_done
 
         cancel_export(
-            slow.backends, slow.workspace_id, person_id=slow.person("ada"), export_id=export_id
+            slow.backends,
+            slow.workspace_id,
+            by=slow.by("ada"),
+            export_id=export_id,
         )
         cancelled = time.monotonic()
         worker.join(20)

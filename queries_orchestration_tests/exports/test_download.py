@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from queries_orchestration.exports.download import download
 from queries_orchestration.exports.download_link import DownloadLink
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.errors import ACCESS_CODES, LinkRefused, NotFound, QueriesError
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.storage.local import LocalStorage
@@ -343,6 +344,6 @@ def _download(
         clock=house.clock,
         environment=house.environment if environment is None else environment,
         workspace_id=house.workspace_id,
-        person_id=someone,
+        by=By(via="command", person_id=someone),
         export_id=export_id,
     )

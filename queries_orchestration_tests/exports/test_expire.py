@@ -54,7 +54,7 @@ def get(house: House, export_id: str) -> DownloadLink:
         clock=house.clock,
         environment=house.environment,
         workspace_id=house.workspace_id,
-        person_id=house.person("ada"),
+        by=house.by("ada"),
         export_id=export_id,
     )
 
@@ -221,7 +221,7 @@ def test_what_failed_and_cancelled_exports_left_is_removed_and_nothing_else(hous
     cancel_export(
         house.backends,
         house.workspace_id,
-        person_id=house.person("ada"),
+        by=house.by("ada"),
         export_id=cancelled,
     )
     assert len(storage.open_uploads("")) == 3

@@ -60,7 +60,7 @@ def link_of(house: House) -> DownloadLink:
         clock=house.clock,
         environment=house.environment,
         workspace_id=house.workspace_id,
-        person_id=house.person("ada"),
+        by=house.by("ada"),
         export_id=request_file(house, "ada"),
     )
 

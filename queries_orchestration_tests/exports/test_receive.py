@@ -71,7 +71,10 @@ def is_bare(house: House, export_id: str) -> bool:
 
 def cancel(house: House, export_id: str) -> None:
     cancel_export(
-        house.backends, house.workspace_id, person_id=house.person("ada"), export_id=export_id
+        house.backends,
+        house.workspace_id,
+        by=house.by("ada"),
+        export_id=export_id,
     )
 
 

@@ -11,6 +11,7 @@ from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
 from queries_orchestration.definitions import defs
 from queries_orchestration.deliveries.stop_dispatch import stop_dispatch
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.store import dispatchers
 from queries_orchestration_tests.house import CATALOG, MONDAY, House, build_house
 
@@ -87,7 +88,7 @@ def test_a_tick_beside_another_pass_is_skipped_and_names_it(
 def test_while_all_dispatching_is_stopped_a_tick_is_skipped_and_says_by_whom(
     due_house: House, evaluate: Evaluate, instance: dg.DagsterInstance
 ) -> None:
-    stop_dispatch(due_house.backends, by="root", reason="Too much mail.")
+    stop_dispatch(due_house.backends, by=OPERATOR, name="root", reason="Too much mail.")
 
     data = evaluate()
     with dg.build_sensor_context(

@@ -203,7 +203,7 @@ def _offer(house: House, lane: str) -> Offer:
             house.backends,
             house.workspace_id,
             schedule_id=house.schedule().id,
-            person_id=house.person("ada"),
+            by=house.by("ada"),
         )
     else:
         house.ask_export()

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.publish import offer_lane
@@ -80,7 +81,7 @@ def _click(backends: Backends, task: Mapping[str, Any]) -> object:
         backends,
         task["workspace"],
         schedule_id=task["schedule"],
-        person_id=task["person"],
+        by=By(via="command", person_id=task["person"]),
         client_key=task["click"],
     )
 

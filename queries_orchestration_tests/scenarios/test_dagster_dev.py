@@ -125,7 +125,7 @@ def test_a_run_now_request_is_delivered_by_the_sensor(dev: DagsterDev) -> None:
         house.backends,
         house.workspace_id,
         schedule_id=house.schedule().id,
-        person_id=house.person("ada"),
+        by=house.by("ada"),
     )
 
     dev.wait_for(lambda: house.occurrence(key).outcome)

@@ -9,6 +9,7 @@ from typing import Final
 
 from queries_orchestration.deliveries import schedule_changes
 from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.model.audit import OPERATOR, By
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.publish import Answer, publish
 from queries_orchestration.settings import DELIVERY_LANE, REPORT_LANE
@@ -220,7 +221,11 @@ class Month:
         refused = None
         try:
             schedule_changes.pause(
-                self.world.backends, workspace_id, schedule_id=schedule_id, reason="a while"
+                self.world.backends,
+                workspace_id,
+                schedule_id=schedule_id,
+                reason="a while",
+                by=OPERATOR,
             )
         except QueriesError as error:
             refused = error.code
@@ -233,7 +238,9 @@ class Month:
         schedule_id = self.world.schedule(one.spec.workspace, one.spec.name).id
         refused = None
         try:
-            schedule_changes.resume(self.world.backends, workspace_id, schedule_id=schedule_id)
+            schedule_changes.resume(
+                self.world.backends, workspace_id, schedule_id=schedule_id, by=OPERATOR
+            )
         except QueriesError as error:
             refused = error.code
         hold(refused, self.model.resume(one, at), one)
@@ -269,7 +276,7 @@ class Month:
                 process,
                 workspace_id,
                 schedule_id=self.world.schedule(one.spec.workspace, one.spec.name).id,
-                person_id=self.world.person(one.spec.workspace, click.person),
+                by=By(via="command", person_id=self.world.person(one.spec.workspace, click.person)),
                 client_key=click.label,
             )
             publish(process, workspace_id, key, launch)

@@ -15,6 +15,7 @@ import yaml
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.recover import recover_silent, tend_offers
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import InvalidCatalog, QueriesError
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.publish import offer_lane
@@ -103,6 +104,7 @@ class World:
                 self.backends.database,
                 [path],
                 clock=self.clock,
+                by=OPERATOR,
                 environment=self.backends.environment,
                 take_over=True,
             )
@@ -176,7 +178,7 @@ def build_world(
     for workspace in WORKSPACES:
         files.append(folder / f"{workspace}.yaml")
         files[-1].write_text(yaml.safe_dump(organisation.catalog(workspace)))
-    apply_catalog(backends.database, files, clock=clock, environment=environment)
+    apply_catalog(backends.database, files, clock=clock, by=OPERATOR, environment=environment)
     with backends.database.read() as connection:
         rows = connection.execute(sa.text("SELECT name, id FROM workspaces"))
         workspace_ids = {row.name: row.id for row in rows}

@@ -135,6 +135,16 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "occurrence_key": key,
             "downloaded_at": SLOT,
         },
+        "audit_events": own
+        | {
+            "id": f"{workspace}-event",
+            "at": LONG_AGO,
+            "via": "system",
+            "action": "schedule_paused",
+            "subject_kind": "schedule",
+            "subject_id": schedule,
+            "code": "five_failures",
+        },
         "dispatch_stops": {
             "number": int.from_bytes(workspace[:3].encode()),
             "stopped_at": SLOT,

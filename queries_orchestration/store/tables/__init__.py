@@ -1,5 +1,6 @@
 """The tables of the application database."""
 
+from queries_orchestration.store.tables.audit import audit_events
 from queries_orchestration.store.tables.catalog import (
     connections,
     datasets,
@@ -42,6 +43,7 @@ from queries_orchestration.store.tables.work import (
 __all__ = [
     "OUTCOMES",
     "UNFINISHED_EXPORT",
+    "audit_events",
     "claims",
     "connections",
     "datasets",

@@ -1,0 +1,87 @@
+"""The audit trail: events are added, and read from the newest back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row, select, tuple_
+
+from queries_orchestration.model.audit import AuditEvent, By, Subject
+from queries_orchestration.store.tables import audit_events
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an event stands in the trail of its workspace: what a reader goes on from."""
+
+    at: datetime
+    id: str
+
+
+def place_of(event: AuditEvent) -> Place:
+    """Return where an event stands."""
+    return Place(event.at, event.id)
+
+
+def record(connection: Connection, event: AuditEvent) -> None:
+    """Add an event, in the transaction of what it tells."""
+    connection.execute(
+        sa.insert(audit_events).values(
+            workspace_id=event.workspace_id,
+            id=event.id,
+            at=event.at,
+            via=event.by.via,
+            person_id=event.by.person_id,
+            outside_id=event.by.outside_id,
+            action=event.action,
+            subject_kind=event.subject.kind,
+            subject_id=event.subject.id,
+            concerns_id=event.concerns_id,
+            code=event.code,
+            attempted=event.attempted,
+        )
+    )
+
+
+def listing(
+    connection: Connection,
+    workspace_id: str,
+    *,
+    before: Place | None = None,
+    subject: Subject | None = None,
+    limit: int,
+) -> list[AuditEvent]:
+    """Return the newest events of the workspace, the newest first.
+
+    Args:
+        before: only those that stand before it; None: from the newest on.
+        subject: only those about it; None: about anything.
+        limit: at most so many.
+    """
+    newest = select(audit_events).where(audit_events.c.workspace_id == workspace_id)
+    place = tuple_(audit_events.c.at, audit_events.c.id)
+    if before is not None:
+        newest = newest.where(place < tuple_(before.at, before.id))
+    if subject is not None:
+        newest = newest.where(
+            audit_events.c.subject_kind == subject.kind, audit_events.c.subject_id == subject.id
+        )
+    newest = newest.order_by(audit_events.c.at.desc(), audit_events.c.id.desc()).limit(limit)
+    return [_event(row) for row in connection.execute(newest)]
+
+
+def _event(row: Row[Any]) -> AuditEvent:
+    return AuditEvent(
+        workspace_id=row.workspace_id,
+        id=row.id,
+        at=row.at,
+        by=By(via=row.via, person_id=row.person_id, outside_id=row.outside_id),
+        action=row.action,
+        subject=Subject(row.subject_kind, row.subject_id),
+        concerns_id=row.concerns_id,
+        code=row.code,
+        attempted=row.attempted,
+    )
