@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import FromClause, Select, TableClause, column, or_, select, table
 
 from queries_orchestration.model import dialects
-from queries_orchestration.model.access import Actor, access_of
+from queries_orchestration.model.access import Access, Actor, access_of
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration.model.datasets import Dataset
 from queries_orchestration.model.dialects import Expression
@@ -106,6 +106,23 @@ class CompiledQuery:
         return tuple(cells)
 
 
+def check_fields(query: Query, dataset: Dataset, actor: Actor) -> Access:
+    """Return what the actor may see of a dataset, which must be all that the query uses.
+
+    Raises:
+        AccessLost: the actor may not open the dataset.
+        FieldNotAvailable: the actor may not see a field that the query uses.
+    """
+    access = access_of(dataset, actor)
+    for name in query.fields_used():
+        if name not in access.fields:
+            raise FieldNotAvailable(
+                f"The field {name} of the dataset {dataset.name} is not available to {actor.name}."
+                " Take it out of the query, or ask an administrator for it."
+            )
+    return access
+
+
 def compile_query(
     query: Query, dataset: Dataset, actor: Actor, values: Mapping[str, object]
 ) -> CompiledQuery:
@@ -125,13 +142,7 @@ def compile_query(
         FieldNotAvailable: the actor may not see a field that the query uses.
         InvalidRuntimeValue: a value is missing, or no database can hold it.
     """
-    access = access_of(dataset, actor)
-    for name in query.fields_used():
-        if name not in access.fields:
-            raise FieldNotAvailable(
-                f"The field {name} of the dataset {dataset.name} is not available to {actor.name}."
-                " Take it out of the query, or ask an administrator for it."
-            )
+    access = check_fields(query, dataset, actor)
     relation = table(
         dataset.relation,
         *(column(name) for name in {field.column: None for field in dataset.fields.values()}),

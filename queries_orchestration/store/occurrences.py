@@ -14,7 +14,7 @@ from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import claims as claims_store, database
 from queries_orchestration.store.claims import Receive
-from queries_orchestration.store.rows import every, one_or_none
+from queries_orchestration.store.rows import comes_after, every, one_or_none
 from queries_orchestration.store.tables import claims, occurrences
 
 _STATE: Final = sa.case((occurrences.c.outcome.is_not(None), "settled"), else_=claims.c.state)
@@ -56,22 +56,57 @@ class Occurrence:
         return self.slot is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an occurrence ended, None if it has not; ``moment`` is its slot, or when it was asked."""
+
+    key: str
+    moment: datetime
+    outcome: str | None
+
+
 def get(connection: Connection, workspace_id: str, key: str) -> Occurrence | None:
     """Return one occurrence of the workspace."""
     return one_or_none(connection, Occurrence, _select().where(_is(workspace_id, key)))
 
 
 def history(
-    connection: Connection, workspace_id: str, schedule_id: str | None, *, limit: int
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str | None,
+    *,
+    limit: int,
+    after: tuple[datetime, str] | None = None,
 ) -> list[Occurrence]:
-    """Return the newest occurrences, of one schedule or of all."""
+    """Return the newest occurrences, of one schedule or of all.
+
+    Args:
+        after: the moment of admission and the key of the one that they come after.
+    """
     statement = _select().where(occurrences.c.workspace_id == workspace_id)
     if schedule_id is not None:
         statement = statement.where(occurrences.c.schedule_id == schedule_id)
-    newest = statement.order_by(
-        occurrences.c.admitted_at.desc(), occurrences.c.slot.desc(), occurrences.c.key
-    )
+    if after is not None:
+        statement = statement.where(
+            comes_after(occurrences.c.admitted_at, occurrences.c.key, after)
+        )
+    # A later slot of one schedule has a greater key.
+    newest = statement.order_by(occurrences.c.admitted_at.desc(), occurrences.c.key.desc())
     return every(connection, Occurrence, newest.limit(limit))
+
+
+def outcomes_since(
+    connection: Connection, workspace_id: str, schedule_id: str, since: datetime
+) -> list[Ended]:
+    """Return how the deliveries of a schedule ended from a moment on, the oldest first."""
+    moment = func.coalesce(occurrences.c.slot, occurrences.c.admitted_at)
+    statement = select(occurrences.c.key, moment.label("moment"), occurrences.c.outcome).where(
+        occurrences.c.workspace_id == workspace_id,
+        occurrences.c.schedule_id == schedule_id,
+        occurrences.c.purpose == "delivery",
+        moment >= since,
+    )
+    return every(connection, Ended, statement.order_by(moment, occurrences.c.key))
 
 
 def of_click(

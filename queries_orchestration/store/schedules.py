@@ -112,15 +112,14 @@ def by_name(connection: Connection, workspace_id: str, name: str) -> Schedule | 
     )
 
 
-def listing(connection: Connection, workspace_id: str) -> list[Schedule]:
-    """Return the workspace's schedules by name."""
-    return every(
-        connection,
-        Schedule,
-        select_records(Schedule, schedules)
-        .where(schedules.c.workspace_id == workspace_id)
-        .order_by(schedules.c.name),
-    )
+def listing(
+    connection: Connection, workspace_id: str, *, owner_id: str | None = None
+) -> list[Schedule]:
+    """Return the workspace's schedules by name, all or those of one owner."""
+    listed = select_records(Schedule, schedules).where(schedules.c.workspace_id == workspace_id)
+    if owner_id is not None:
+        listed = listed.where(schedules.c.owner_id == owner_id)
+    return every(connection, Schedule, listed.order_by(schedules.c.name))
 
 
 def insert(connection: Connection, schedule: Schedule) -> None:
