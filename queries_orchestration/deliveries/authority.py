@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from queries_orchestration.model.access import ADMINISTRATOR
 from queries_orchestration.model.audit import By
 from queries_orchestration.model.errors import NotFound
+from queries_orchestration.model.titles import is_one_line
 from queries_orchestration.store import occurrences, people, schedules
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
@@ -26,21 +27,35 @@ def schedule_governed_by(
         NotFound: there is no such schedule in the workspace, or who asks has none: always the
             same answer.
     """
-    schedule = schedules.get(connection, workspace_id, schedule_id)
-    if schedule is None or not _governs(connection, schedule, by):
-        raise NotFound("There is no such schedule, or it is not yours to run.")
-    return schedule
+    return _governed(connection, schedules.get(connection, workspace_id, schedule_id), by)
 
 
-def schedules_governed_by(connection: Connection, workspace_id: str, *, by: By) -> list[Schedule]:
-    """Return the schedules over which who asks has authority, by name."""
-    if by.person_id is None:
-        return schedules.listing(connection, workspace_id) if by.governs_all else []
-    person = people.get(connection, workspace_id, by.person_id)
+def schedule_named_by(connection: Connection, workspace_id: str, *, name: str, by: By) -> Schedule:
+    """Return a schedule over which who asks has authority, by its name.
+
+    Args:
+        name: any text.
+
+    Raises:
+        NotFound: as :func:`schedule_governed_by`.
+    """
+    found = schedules.by_name(connection, workspace_id, name) if is_one_line(name) else None
+    return _governed(connection, found, by)
+
+
+def governed_schedules(
+    connection: Connection, workspace_id: str, *, person_id: str, limit: int, after: str | None
+) -> list[Schedule]:
+    """Return the schedules over which a person has authority, by name.
+
+    Args:
+        after: the name that they come after.
+    """
+    person = people.get(connection, workspace_id, person_id)
     if person is None or not person.active:
         return []
     owner_id = None if ADMINISTRATOR in person.roles else person.id
-    return schedules.listing(connection, workspace_id, owner_id=owner_id)
+    return schedules.page(connection, workspace_id, owner_id=owner_id, limit=limit, after=after)
 
 
 def occurrence_governed_by(
@@ -54,11 +69,17 @@ def occurrence_governed_by(
     Raises:
         NotFound: there is no such occurrence, or who asks has none: always the same answer.
     """
-    occurrence = occurrences.get(connection, workspace_id, key) if "\0" not in key else None
+    occurrence = occurrences.get(connection, workspace_id, key) if is_one_line(key) else None
     schedule = occurrence and schedules.get(connection, workspace_id, occurrence.schedule_id)
     if occurrence is None or not schedule or not _governs(connection, schedule, by):
         raise NotFound("There is no such occurrence, or its schedule is not yours to run.")
     return occurrence, schedule
+
+
+def _governed(connection: Connection, schedule: Schedule | None, by: By) -> Schedule:
+    if schedule is None or not _governs(connection, schedule, by):
+        raise NotFound("There is no such schedule, or it is not yours to run.")
+    return schedule
 
 
 def _governs(connection: Connection, schedule: Schedule, by: By) -> bool:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from queries_orchestration.exports.open_query import StoredQuery, actor_of, load_query
 from queries_orchestration.model.access import Actor, check_active
-from queries_orchestration.model.compile import check_fields
+from queries_orchestration.model.compile import check_access
 from queries_orchestration.model.errors import NotFound, PermanentError, SourceGone
 from queries_orchestration.model.reports import QuerySection, parse_report
 from queries_orchestration.model.runtime_values import Parameter
@@ -66,7 +66,7 @@ def _offered(connection: Connection, listed: list[Source], person_id: str) -> It
 
 
 def _of_query(stored: StoredQuery, actor: Actor) -> tuple[Parameter, ...]:
-    check_fields(stored.query, stored.dataset, actor)
+    check_access(stored.query, stored.dataset, actor)
     return tuple(stored.query.parameters)
 
 

@@ -106,8 +106,8 @@ class CompiledQuery:
         return tuple(cells)
 
 
-def check_fields(query: Query, dataset: Dataset, actor: Actor) -> Access:
-    """Return what the actor may see of a dataset, which must be all that the query uses.
+def check_access(query: Query, dataset: Dataset, actor: Actor) -> Access:
+    """Return what the actor may see of the dataset, if that is all that the query uses of it.
 
     Raises:
         AccessLost: the actor may not open the dataset.
@@ -142,7 +142,7 @@ def compile_query(
         FieldNotAvailable: the actor may not see a field that the query uses.
         InvalidRuntimeValue: a value is missing, or no database can hold it.
     """
-    access = check_fields(query, dataset, actor)
+    access = check_access(query, dataset, actor)
     relation = table(
         dataset.relation,
         *(column(name) for name in {field.column: None for field in dataset.fields.values()}),

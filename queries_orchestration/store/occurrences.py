@@ -81,7 +81,7 @@ def history(
     """Return the newest occurrences, of one schedule or of all.
 
     Args:
-        after: the moment of admission and the key of the one that they come after.
+        after: when the one that they come after was admitted, and its key.
     """
     statement = _select().where(occurrences.c.workspace_id == workspace_id)
     if schedule_id is not None:
@@ -90,7 +90,7 @@ def history(
         statement = statement.where(
             comes_after(occurrences.c.admitted_at, occurrences.c.key, after)
         )
-    # A later slot of one schedule has a greater key.
+    # The keys of a schedule's slots are in the order of the slots.
     newest = statement.order_by(occurrences.c.admitted_at.desc(), occurrences.c.key.desc())
     return every(connection, Occurrence, newest.limit(limit))
 

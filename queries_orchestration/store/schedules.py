@@ -112,14 +112,37 @@ def by_name(connection: Connection, workspace_id: str, name: str) -> Schedule | 
     )
 
 
-def listing(
-    connection: Connection, workspace_id: str, *, owner_id: str | None = None
+def listing(connection: Connection, workspace_id: str) -> list[Schedule]:
+    """Return the workspace's schedules by name."""
+    return every(
+        connection,
+        Schedule,
+        select_records(Schedule, schedules)
+        .where(schedules.c.workspace_id == workspace_id)
+        .order_by(schedules.c.name),
+    )
+
+
+def page(
+    connection: Connection,
+    workspace_id: str,
+    *,
+    owner_id: str | None,
+    limit: int,
+    after: str | None,
 ) -> list[Schedule]:
-    """Return the workspace's schedules by name, all or those of one owner."""
-    listed = select_records(Schedule, schedules).where(schedules.c.workspace_id == workspace_id)
+    """Return some schedules of the workspace by name.
+
+    Args:
+        owner_id: only those of this person; None: of all.
+        after: the name that they come after.
+    """
+    statement = select_records(Schedule, schedules).where(schedules.c.workspace_id == workspace_id)
     if owner_id is not None:
-        listed = listed.where(schedules.c.owner_id == owner_id)
-    return every(connection, Schedule, listed.order_by(schedules.c.name))
+        statement = statement.where(schedules.c.owner_id == owner_id)
+    if after is not None:
+        statement = statement.where(schedules.c.name > after)
+    return every(connection, Schedule, statement.order_by(schedules.c.name).limit(limit))
 
 
 def insert(connection: Connection, schedule: Schedule) -> None:
