@@ -13,6 +13,7 @@ from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.cancel import cancel_export
 from queries_orchestration.exports.download import download
 from queries_orchestration.exports.look_up import look_up, own_exports
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.errors import ACCESS_CODES, NotFound, QueriesError
 from queries_orchestration.orchestration.publish_now import publish_now
 from queries_orchestration.telling.exports import export_json
@@ -108,7 +109,7 @@ def start(
         export_id = admit_export(
             backends,
             caller.workspace.id,
-            person_id=caller.person.id,
+            by=By(via="api", person_id=caller.person.id),
             source_name=asked.source,
             file_format=asked.format,
             given_values=asked.values,
@@ -153,7 +154,8 @@ def show(export_id: str, caller: CallerOf, backends: BackendsOf) -> dict[str, An
 @router.post("/{export_id}/cancel", response_model=ToldExport, responses=documented(404, 409))
 def cancel(export_id: str, caller: CallerOf, backends: BackendsOf) -> dict[str, Any]:
     """Cancel an export that is not finished."""
-    cancel_export(backends, caller.workspace.id, person_id=caller.person.id, export_id=export_id)
+    by = By(via="api", person_id=caller.person.id)
+    cancel_export(backends, caller.workspace.id, by=by, export_id=export_id)
     return _told(backends, caller, export_id)
 
 
@@ -169,7 +171,7 @@ def file(export_id: str, caller: CallerOf, backends: BackendsOf) -> RedirectResp
         backends.database,
         backends.storage,
         workspace_id=caller.workspace.id,
-        person_id=caller.person.id,
+        by=By(via="api", person_id=caller.person.id),
         export_id=export_id,
         clock=backends.clock,
         environment=backends.environment,
