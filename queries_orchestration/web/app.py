@@ -12,6 +12,7 @@ from queries_orchestration.web import problems
 from queries_orchestration.web.asked import Web
 from queries_orchestration.web.bearer_tokens import TokenVerifier
 from queries_orchestration.web.body_limit import BodyLimit
+from queries_orchestration.web.pages import pages
 from queries_orchestration.web.rate_limits import RateLimits
 from queries_orchestration.web.response_headers import ResponseHeaders
 from queries_orchestration.web.routes import (
@@ -29,6 +30,7 @@ from queries_orchestration.web.routes import (
     sources,
     webhooks,
 )
+from queries_orchestration.web.unforeseen import Unforeseen
 
 API = "/api/v1"
 
@@ -70,5 +72,7 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
     app.include_router(files.router)
     app.include_router(webhooks.router)
     app.add_middleware(BodyLimit)
+    app.add_middleware(Unforeseen)
+    pages.install(app)
     app.add_middleware(ResponseHeaders)
     return app
