@@ -43,16 +43,14 @@ def filled(database: Database) -> Database:
 
 
 def event(**changes: Any) -> AuditEvent:
-    return AuditEvent(
-        **{
-            "workspace_id": "acme",
-            "at": SLOT,
-            "by": By(via="api", person_id=ADA),
-            "action": "run_launched",
-            "subject": LAUNCHED,
-        }
-        | changes
-    )
+    common: dict[str, Any] = {
+        "workspace_id": "acme",
+        "at": SLOT,
+        "by": By(via="api", person_id=ADA),
+        "action": "run_launched",
+        "subject": LAUNCHED,
+    }
+    return AuditEvent(**(common | changes))
 
 
 def record(database: Database, *events: AuditEvent) -> None:
