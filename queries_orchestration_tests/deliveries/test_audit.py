@@ -27,7 +27,6 @@ from queries_orchestration_tests.deliveries.deeds import (
     cancel,
     click,
     export,
-    follow_link,
     have_messages_again,
     launch,
     repin,
@@ -65,9 +64,9 @@ def test_every_action_has_a_test() -> None:
 
 
 def test_nothing_in_the_trail_is_more_than_an_id_or_a_word_of_ours(house: House) -> None:
-    for deed in (cancel, repin, resume, send_again, launch, try_it, have_messages_again, start):
+    for deed in (send_again, cancel, repin, resume, launch, try_it, have_messages_again, start):
         deed(house)
-    follow_link(house)
+    open_public_link(house.backends, token_to(house, "jane@partner.example"), record=True)
     transfer(house)
     words = {*ACTIONS, *WAYS, "workspace", "schedule", "occurrence", "source", "export"}
 
@@ -79,8 +78,8 @@ def test_nothing_in_the_trail_is_more_than_an_id_or_a_word_of_ours(house: House)
         for text in texts:
             assert re.fullmatch(r"[a-z2-7]{26}(@\d{8}T\d{6}Z|![a-z2-7]{26})?", text), text
     told = repr(rows)
-    for secret in ("@example", "@partner", "secret", "Because", "Jane", "Root", "r3"):
-        assert secret not in told.replace(house.workspace_id, "")
+    for secret in ("@example", "@partner", "secret", "Because", "Jane", "Root"):
+        assert secret not in told
 
 
 @pytest.mark.parametrize(
