@@ -60,6 +60,11 @@ async def _backends(request: Request) -> Backends:
     return web_of(request).backends
 
 
+def backends_of(request: Request) -> Backends:
+    """Return the backends."""
+    return web_of(request).backends
+
+
 def address_of(request: Request) -> str:
     """Return the network address that asks, as the server has it: of a proxy if it trusts none."""
     return request.client.host if request.client is not None else ""
