@@ -96,6 +96,6 @@ def test_examples_are_such_as_the_routes_answer(site: Site) -> None:
     for name, operation in operations(document):
         for status, answer in operation["responses"].items():
             schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
-            if "$ref" in schema and "exports" not in name:
+            if int(status) < 400 and "$ref" in schema and "exports" not in name:
                 told = models[schema["$ref"].rpartition("/")[2]]
                 assert told.get("examples"), (name, status)
