@@ -134,6 +134,21 @@ class Settings:
         "Claim of a token that holds the caller's name in the catalog",
         "sub",
     )
+    link_requests_per_address: int = _setting(
+        "QUERIES_LINK_REQUESTS_PER_ADDRESS",
+        "Requests of links that one network address may send in a minute",
+        1_200,
+    )
+    link_requests_per_token: int = _setting(
+        "QUERIES_LINK_REQUESTS_PER_TOKEN",
+        "Requests that one link may get in a minute",
+        60,
+    )
+    failed_sign_ins_per_address: int = _setting(
+        "QUERIES_FAILED_SIGN_INS_PER_ADDRESS",
+        "Requests without a valid token that one network address may send the API in a minute",
+        60,
+    )
     dagster_url: str = _setting(
         "QUERIES_DAGSTER_URL",
         "Dagster's web server, asked to launch run-now and exports at once;"
@@ -364,7 +379,7 @@ def _check(settings: Settings) -> None:
             " waited for its report must have time to send it."
         )
     for item in fields(settings):
-        is_count = item.name.startswith(("report_", "exports_per_"))
+        is_count = item.name.startswith(("report_", "exports_per_", "link_requests_", "failed_"))
         if is_count and not 1 <= getattr(settings, item.name) <= MOST_ROWS:
             raise InvalidSettings(f"{item.metadata['variable']} must be from 1 to {MOST_ROWS}.")
     if settings.part_bytes < SMALLEST_PART_BYTES:

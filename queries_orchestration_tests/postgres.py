@@ -84,21 +84,26 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
+def running_postgres(*, is_durable: bool = False) -> Iterator[PostgresServer]:
     """Start a server with an empty cluster of its own and stop it at the end.
+
+    Args:
+        is_durable: a commit is on the disk, as where it matters; tests need only the server's word.
 
     Raises:
         PostgresNotFound: there are no programs to start.
         RuntimeError: the server did not come up; the message ends with its log.
     """
     account = _account()
-    folder = Path(tempfile.mkdtemp(prefix="queries-postgres-", dir=_fast_place()))
+    folder = Path(
+        tempfile.mkdtemp(prefix="queries-postgres-", dir=None if is_durable else _fast_place())
+    )
     programs_folder = Path(tempfile.mkdtemp(prefix="queries-postgres-programs-"))
     try:
         programs = _programs(programs_folder, private=account.uid is not None)
-        server = PostgresServer(port=_free_port(), password=secrets.token_urlsafe(16))
+        server = PostgresServer(port=free_port(), password=secrets.token_urlsafe(16))
         _initialise(programs, folder, server.password, account)
-        process = _start(programs, folder, server.port, account)
+        process = _start(programs, folder, server.port, account, is_durable=is_durable)
         try:
             _wait_until_up(server, process, folder / "log")
             yield server
@@ -199,16 +204,17 @@ def _initialise(programs: Path, folder: Path, password: str, account: _Account) 
         raise RuntimeError(f"initdb failed: {result.stderr}")
 
 
-def _start(programs: Path, folder: Path, port: int, account: _Account) -> subprocess.Popen[bytes]:
-    settings = {
+def _start(
+    programs: Path, folder: Path, port: int, account: _Account, *, is_durable: bool
+) -> subprocess.Popen[bytes]:
+    settings: dict[str, str | int] = {
         "listen_addresses": "127.0.0.1",
         "port": port,
         "unix_socket_directories": "",
         "max_connections": 200,
-        "fsync": "off",
-        "synchronous_commit": "off",
-        "full_page_writes": "off",
     }
+    if not is_durable:
+        settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
@@ -224,7 +230,7 @@ def _start(programs: Path, folder: Path, port: int, account: _Account) -> subpro
         )
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

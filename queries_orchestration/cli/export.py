@@ -24,12 +24,14 @@ from queries_orchestration.cli.words import (
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.look_up import look_up
 from queries_orchestration.exports.open_source import lane_of
-from queries_orchestration.model.audit import By
+from queries_orchestration.model.audit import By, Subject
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.formats import FORMATS
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
+from queries_orchestration.store import sources
+from queries_orchestration.store.refusals import refusals_recorded
 from queries_orchestration.telling.exports import export_json
 
 
@@ -91,16 +93,26 @@ def export(
     with backends.database.read() as connection:
         place = workspace_named(connection, workspace)
         asker = person_named(connection, place, person)
-    export_id = admit_export(
-        backends,
+        found = sources.by_name(connection, place.id, source)
+    by = By(via="command", person_id=asker.id)
+    with refusals_recorded(
+        backends.database,
         place.id,
-        by=By(via="command", person_id=asker.id),
-        source_name=source,
-        file_format=file_format,
-        given_values=values,
-        time_zone=time_zone,
-        client_key=client_key,
-    )
+        by=by,
+        attempted="export_asked",
+        subject=Subject("source", found.id if found else None),
+        clock=backends.clock,
+    ):
+        export_id = admit_export(
+            backends,
+            place.id,
+            by=by,
+            source_name=source,
+            file_format=file_format,
+            given_values=values,
+            time_zone=time_zone,
+            client_key=client_key,
+        )
     asked = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)
     options = f"{export_id} --workspace {place.name} --as {asker.name}"
     followed = Followed(

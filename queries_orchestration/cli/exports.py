@@ -26,12 +26,13 @@ from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.exports.look_up import look_up, own_exports
 from queries_orchestration.exports.open_link import open_link
 from queries_orchestration.exports.verify import verify_export
-from queries_orchestration.model.audit import By
+from queries_orchestration.model.audit import By, Subject
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.time_zones import zone
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.people import Person
+from queries_orchestration.store.refusals import refusals_recorded
 from queries_orchestration.store.workspaces import Workspace
 from queries_orchestration.telling.exports import export_json, proof_json
 
@@ -106,7 +107,16 @@ def cancel(
 ) -> None:
     """Cancel EXPORT, an id, that is not finished: one's own, an administrator any."""
     backends, place, asker = _asked(settings, workspace, person)
-    cancel_export(backends, place.id, by=By(via="command", person_id=asker.id), export_id=export)
+    by = By(via="command", person_id=asker.id)
+    with refusals_recorded(
+        backends.database,
+        place.id,
+        by=by,
+        attempted="export_cancelled",
+        subject=Subject.asked("export", export),
+        clock=backends.clock,
+    ):
+        cancel_export(backends, place.id, by=by, export_id=export)
     file = look_up(backends.database, place.id, person_id=asker.id, export_id=export)
     _tell(place, file, as_json=as_json)
 
@@ -191,15 +201,24 @@ def fetch(
         FileDiffers: the file's bytes are not those that were recorded.
         SourceUnavailable, StorageUnavailable, StoreUnavailable: try again later.
     """
-    link = give_link(
+    by = By(via="command", person_id=asker.id)
+    with refusals_recorded(
         backends.database,
-        backends.storage,
+        place.id,
+        by=by,
+        attempted="file_downloaded",
+        subject=Subject.asked("export", export_id),
         clock=backends.clock,
-        environment=backends.environment,
-        workspace_id=place.id,
-        by=By(via="command", person_id=asker.id),
-        export_id=export_id,
-    )
+    ):
+        link = give_link(
+            backends.database,
+            backends.storage,
+            clock=backends.clock,
+            environment=backends.environment,
+            workspace_id=place.id,
+            by=by,
+            export_id=export_id,
+        )
     found = open_link(backends.storage, link, now=backends.clock())
     file = look_up(backends.database, place.id, person_id=asker.id, export_id=export_id)
     with found.stream as stream:

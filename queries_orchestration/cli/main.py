@@ -11,6 +11,7 @@ import sys
 
 import click
 
+from queries_orchestration.cli.audit import audit
 from queries_orchestration.cli.catalog import catalog
 from queries_orchestration.cli.check import check
 from queries_orchestration.cli.dispatch import dispatch
@@ -53,6 +54,7 @@ for command in (
     export,
     exports,
     history,
+    audit,
     mailbox,
     check,
     serve,

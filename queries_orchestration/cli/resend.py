@@ -12,12 +12,13 @@ from queries_orchestration.cli.output import json_option
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import check_work_options, person_option, work_options
 from queries_orchestration.deliveries.resend import resend as admit
-from queries_orchestration.model.audit import By
+from queries_orchestration.model.audit import By, Subject
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import NotFound
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
 from queries_orchestration.store import cross_workspace, occurrences, schedules, workspaces
+from queries_orchestration.store.refusals import refusals_recorded
 
 
 @click.command()
@@ -51,13 +52,16 @@ def resend(
         if place is None or not plan:
             raise NotFound(f"There is no occurrence {occurrence!r}; see `queries history`.")
         asker = person_named(connection, place, person)
-    key = admit(
-        backends,
+    by = By(via="command", person_id=asker.id)
+    with refusals_recorded(
+        backends.database,
         place.id,
-        occurrence_key=occurrence,
-        by=By(via="command", person_id=asker.id),
-        reason=reason,
-    )
+        by=by,
+        attempted="resend_launched",
+        subject=Subject("occurrence", occurrence),
+        clock=backends.clock,
+    ):
+        key = admit(backends, place.id, occurrence_key=occurrence, by=by, reason=reason)
     follow_occurrence(
         backends, place, plan, key, work=work, no_wait=no_wait, wait=wait, as_json=as_json
     )

@@ -18,10 +18,11 @@ from queries_orchestration.cli.words import (
     workspace_option,
 )
 from queries_orchestration.deliveries.run_now import run_now as admit
-from queries_orchestration.model.audit import By
+from queries_orchestration.model.audit import By, Subject
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
+from queries_orchestration.store.refusals import refusals_recorded
 
 
 @click.command("run-now")
@@ -55,14 +56,23 @@ def run_now(
         place = workspace_named(connection, workspace)
         asker = person_named(connection, place, person)
         plan = schedule_named(connection, place, schedule)
-    key = admit(
-        backends,
+    by = By(via="command", person_id=asker.id)
+    with refusals_recorded(
+        backends.database,
         place.id,
-        schedule_id=plan.id,
-        by=By(via="command", person_id=asker.id),
-        client_key=client_key,
-        reason=reason,
-    )
+        by=by,
+        attempted="run_launched",
+        subject=Subject("schedule", plan.id),
+        clock=backends.clock,
+    ):
+        key = admit(
+            backends,
+            place.id,
+            schedule_id=plan.id,
+            by=by,
+            client_key=client_key,
+            reason=reason,
+        )
     follow_occurrence(
         backends, place, plan, key, work=work, no_wait=no_wait, wait=wait, as_json=as_json
     )

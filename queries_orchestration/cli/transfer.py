@@ -11,10 +11,11 @@ from queries_orchestration.cli.output import json_option, print_json
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import person_option, workspace_option
 from queries_orchestration.deliveries import schedule_changes
-from queries_orchestration.model.audit import By
+from queries_orchestration.model.audit import By, Subject
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
+from queries_orchestration.store.refusals import refusals_recorded
 
 
 @click.command()
@@ -44,14 +45,23 @@ def transfer(
         asker = person_named(connection, place, person)
         owner = person_named(connection, place, to)
         plan = schedule_named(connection, place, schedule)
-    changed = schedule_changes.transfer(
-        backends,
+    by = By(via="command", person_id=asker.id)
+    with refusals_recorded(
+        backends.database,
         place.id,
-        schedule_id=plan.id,
-        to_person_id=owner.id,
-        by=By(via="command", person_id=asker.id),
-        reason=reason,
-    )
+        by=by,
+        attempted="schedule_transferred",
+        subject=Subject("schedule", plan.id),
+        clock=backends.clock,
+    ):
+        changed = schedule_changes.transfer(
+            backends,
+            place.id,
+            schedule_id=plan.id,
+            to_person_id=owner.id,
+            by=by,
+            reason=reason,
+        )
     if as_json:
         print_json(
             {

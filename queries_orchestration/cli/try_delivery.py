@@ -17,10 +17,11 @@ from queries_orchestration.cli.words import (
     workspace_option,
 )
 from queries_orchestration.deliveries.run_now import run_now
-from queries_orchestration.model.audit import By
+from queries_orchestration.model.audit import By, Subject
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
+from queries_orchestration.store.refusals import refusals_recorded
 
 
 @click.command("test")
@@ -50,13 +51,16 @@ def try_delivery(
         place = workspace_named(connection, workspace)
         asker = person_named(connection, place, person)
         plan = schedule_named(connection, place, schedule)
-    key = run_now(
-        backends,
+    by = By(via="command", person_id=asker.id)
+    with refusals_recorded(
+        backends.database,
         place.id,
-        schedule_id=plan.id,
-        by=By(via="command", person_id=asker.id),
-        purpose="test",
-    )
+        by=by,
+        attempted="test_launched",
+        subject=Subject("schedule", plan.id),
+        clock=backends.clock,
+    ):
+        key = run_now(backends, place.id, schedule_id=plan.id, by=by, purpose="test")
     follow_occurrence(
         backends, place, plan, key, work=work, no_wait=no_wait, wait=wait, as_json=as_json
     )

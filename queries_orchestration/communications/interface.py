@@ -69,7 +69,7 @@ class Message:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        if not _COMMUNICATION_KEY.fullmatch(self.communication_key):
+        if not is_communication_key(self.communication_key):
             raise ValueError("a communication key has letters, digits and @ ! . _ - only")
         if not _MESSAGE_ID.fullmatch(self.message_id):
             raise ValueError("a Message-ID is <left@domain>")
@@ -118,6 +118,11 @@ class Communications(Protocol):
             CommunicationsUnavailable: it would not; the message says what to do.
         """
         ...
+
+
+def is_communication_key(text: str) -> bool:
+    """Whether ``text``, which may be anything, has the form of a communication key."""
+    return _COMMUNICATION_KEY.fullmatch(text) is not None
 
 
 def message_id(communication_key: str, domain: str) -> str:

@@ -15,12 +15,14 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from typing import Literal
 
 from queries_orchestration.communications.email_message import email_message
 from queries_orchestration.communications.interface import (
     SUBMIT_SECONDS,
     Message,
     Submission,
+    is_communication_key,
 )
 from queries_orchestration.model.errors import CommunicationsUnavailable
 
@@ -36,6 +38,16 @@ class MailboxMessage:
     subject: str
     date: datetime | None
     link: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedMessage:
+    """One message of the folder, to be read."""
+
+    listed: MailboxMessage
+    sender: str = field(repr=False)
+    text: str = field(repr=False)
+    html: str = field(repr=False)
 
 
 class Mailbox:
@@ -118,6 +130,18 @@ class Mailbox:
             listed = [_listed(file) for file in files]
         return sorted(listed, key=lambda one: (one.date.timestamp() if one.date else 0, one.file))
 
+    def open(self, key: str) -> OpenedMessage | None:
+        """One message by its key, which may be any text; None if there is none.
+
+        Raises:
+            CommunicationsUnavailable: the folder cannot be read.
+        """
+        if not is_communication_key(key):
+            return None
+        file = self.folder / f"{key}.eml"
+        with self._disk_errors():
+            return _opened(file) if file.is_file() else None
+
     @contextmanager
     def _disk_errors(self) -> Iterator[None]:
         try:
@@ -131,11 +155,32 @@ class Mailbox:
 
 
 def _listed(file: Path) -> MailboxMessage:
+    return _told(file, _parsed(file))
+
+
+def _opened(file: Path) -> OpenedMessage:
+    mail = _parsed(file)
+    return OpenedMessage(
+        listed=_told(file, mail),
+        sender=str(mail["From"] or ""),
+        text=_body(mail, "plain"),
+        html=_body(mail, "html"),
+    )
+
+
+def _parsed(file: Path) -> EmailMessage:
     # Headers are UTF-8 where an address is not ASCII; the parser of bytes would not decode them.
     source = file.read_bytes().decode(errors="replace")
-    mail = message_from_string(source, _class=EmailMessage, policy=policy.SMTP)
-    body = mail.get_body(preferencelist=("plain",))
-    link = _LINK.search(body.get_content()) if body else None
+    return message_from_string(source, _class=EmailMessage, policy=policy.SMTP)
+
+
+def _body(mail: EmailMessage, kind: Literal["plain", "html"]) -> str:
+    body = mail.get_body(preferencelist=(kind,))
+    return str(body.get_content()) if body else ""
+
+
+def _told(file: Path, mail: EmailMessage) -> MailboxMessage:
+    link = _LINK.search(_body(mail, "plain"))
     try:
         date = parsedate_to_datetime(str(mail["Date"]))
     except ValueError:

@@ -72,10 +72,20 @@ def take_webhook(backends: Backends, request: SignedRequest) -> int:
 
     Raises:
         EventRefused: it is not signed by a key of ours, too old, or cannot be read.
-        InvalidSettings: QUERIES_WEBHOOK_KEYS has no keys, or cannot be read.
+        InvalidSettings: QUERIES_WEBHOOK_KEYS cannot be read.
     """
-    keys = LinkKeys.parse(backends.settings.webhook_keys, setting=WEBHOOK_KEYS_SETTING)
+    keys = webhook_keys_of(backends)
     return record_events(backends, read_webhook(keys, request, now=backends.clock()))
+
+
+def webhook_keys_of(backends: Backends) -> LinkKeys:
+    """Return the keys that other providers sign with; there may be none, and nobody is believed.
+
+    Raises:
+        InvalidSettings: QUERIES_WEBHOOK_KEYS cannot be read.
+    """
+    text = backends.settings.webhook_keys
+    return LinkKeys.parse(text, setting=WEBHOOK_KEYS_SETTING) if text else LinkKeys(())
 
 
 def record_events(backends: Backends, events: Iterable[ProviderEvent]) -> int:

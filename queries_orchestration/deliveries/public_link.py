@@ -6,22 +6,23 @@ still active and still a recipient, directly or by a group, and the file is ther
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Final
+
 from sqlalchemy import Connection
 
-from queries_orchestration.deliveries.personal_link import link_of
 from queries_orchestration.deliveries.recipients import is_recipient
-from queries_orchestration.exports.download_link import (
-    DownloadLink,
-    give_link,
-)
-from queries_orchestration.exports.export_file import ExportFile, find_file
+from queries_orchestration.exports.download_link import DownloadLink, give_link
+from queries_orchestration.exports.export_file import name_of_day
+from queries_orchestration.exports.ready_file import ReadyFile
 from queries_orchestration.model.audit import By
 from queries_orchestration.model.errors import LinkRefused, Refused
 from queries_orchestration.model.links import DeliveryLink, verify
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import deliveries, occurrences, people
-from queries_orchestration.store.deliveries import Delivery
-from queries_orchestration.store.occurrences import Occurrence
+from queries_orchestration.store import clicks
+from queries_orchestration.store.clicks import Click
+
+_MAY_HAVE_ARRIVED: Final = ("sending", "sent", "uncertain")
 
 
 def open_public_link(backends: Backends, token: str, *, record: bool) -> DownloadLink:
@@ -40,16 +41,21 @@ def open_public_link(backends: Backends, token: str, *, record: bool) -> Downloa
     now = backends.clock()
     link = verify(backends.link_keys, token, now=now)
     with backends.database.read() as connection:
-        file = find_file(connection, link.workspace_id, link.export_id)
-        delivery = None if file is None else _delivery_of(connection, file, link)
-        if file is None or delivery is None:
+        click = clicks.find(
+            connection,
+            link.workspace_id,
+            occurrence_key=link.occurrence_key,
+            export_id=link.export_id,
+            recipient_id=link.recipient_id,
+        )
+        if click is None or not (_is_of(click, link) and _is_for(connection, click, link)):
             raise LinkRefused
     try:
         return give_link(
             backends.database,
             backends.storage,
-            file,
-            by=By(via="link", person_id=delivery.person_id, outside_id=delivery.outside_id),
+            _file_of(click, link, at=now),
+            by=By(via="link", person_id=click.person_id, outside_id=click.outside_id),
             occurrence_key=link.occurrence_key,
             record=record,
             at=now,
@@ -58,24 +64,44 @@ def open_public_link(backends: Backends, token: str, *, record: bool) -> Downloa
         raise LinkRefused from None
 
 
-def _delivery_of(connection: Connection, file: ExportFile, link: DeliveryLink) -> Delivery | None:
-    """Return the delivery whose link it is, if it was made to somebody who is still to have it."""
-    workspace_id = link.workspace_id
-    # A resend's link is of the resend, its file of the occurrence that it sends again.
-    occurrence = occurrences.get(connection, workspace_id, link.occurrence_key)
-    if occurrence is None or occurrence.export_id != file.export.id:
-        return None
-    if not _is_for(connection, occurrence, link.recipient_id):
-        return None
-    delivery = deliveries.get(connection, workspace_id, occurrence.key, link.recipient_id)
-    if delivery is None or delivery.state not in ("sending", "sent", "uncertain"):
-        return None
-    return delivery if link_of(delivery, file.export.id) == link else None
+def _is_of(click: Click, link: DeliveryLink) -> bool:
+    """Whether it is the link that the delivery was sent with, or may have been."""
+    return click.state in _MAY_HAVE_ARRIVED and (
+        click.link_token_id,
+        click.link_key_id,
+        click.link_issued_at,
+        click.link_expires_at,
+    ) == (link.token_id, link.key_id, link.issued_at, link.expires_at)
 
 
-def _is_for(connection: Connection, occurrence: Occurrence, recipient_id: str) -> bool:
-    workspace_id = occurrence.workspace_id
-    if occurrence.purpose == "test":
-        person = people.get(connection, workspace_id, recipient_id)
-        return person is not None and person.active and person.id == occurrence.requested_by
-    return is_recipient(connection, workspace_id, occurrence.schedule_id, recipient_id)
+def _is_for(connection: Connection, click: Click, link: DeliveryLink) -> bool:
+    """Whether its recipient is still to have it."""
+    if click.purpose == "test":
+        return bool(click.person_active) and click.person_id == click.requested_by
+    if click.person_id is not None:
+        return bool(click.person_active) and click.is_named
+    return is_recipient(connection, link.workspace_id, click.schedule_id, link.recipient_id)
+
+
+def _file_of(click: Click, link: DeliveryLink, *, at: datetime) -> ReadyFile:
+    if (
+        click.export_state != "ready"
+        or click.file_expires_at is None
+        or at >= click.file_expires_at
+    ):
+        raise LinkRefused
+    return ReadyFile(
+        workspace_id=link.workspace_id,
+        export_id=link.export_id,
+        storage_key=click.storage_key,
+        size=click.size,
+        format=click.format,
+        file_name=name_of_day(
+            click.schedule_title,
+            click.slot or click.admitted_at,
+            time_zone=click.time_zone,
+            file_format=click.format,
+        ),
+        expires_at=click.file_expires_at,
+        again="",  # nobody is told more than that the link does not work
+    )

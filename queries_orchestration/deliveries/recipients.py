@@ -93,12 +93,15 @@ def is_recipient(
     Who is active and named, directly or by a group; an outside address while its domain is
     allowed. Whether messages are wanted does not matter.
     """
-    for candidate in _candidates(connection, workspace_id, schedule_id):
-        if candidate.id == recipient_id:
-            if isinstance(candidate, Person):
-                return candidate.active
-            return _Rules(connection, workspace_id).address_of(candidate)[0] is not None
-    return False
+    if not recipients.names(connection, workspace_id, schedule_id, recipient_id):
+        return False
+    candidate = _look_up(connection, workspace_id, recipient_id)
+    if isinstance(candidate, Person):
+        return candidate.active
+    return (
+        candidate is not None
+        and _Rules(connection, workspace_id).address_of(candidate)[0] is not None
+    )
 
 
 def alone(person: Person) -> Recipient:

@@ -7,6 +7,7 @@ stays of use: a personal link goes on to its end.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -24,8 +25,38 @@ from queries_orchestration.store import (
     people,
     schedules,
     unsubscriptions,
+    workspaces,
 )
 from queries_orchestration.store.unsubscriptions import Unsubscription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsubscribeOffer:
+    """What an unsubscribe link ends: the titles that its message had, too."""
+
+    schedule: str
+    workspace: str
+    may_leave_all: bool
+
+
+def unsubscribe_offer(backends: Backends, token: str) -> UnsubscribeOffer:
+    """Return what :func:`unsubscribe` would end; it changes nothing.
+
+    Raises:
+        LinkRefused: whatever is wrong with the token; always the same answer.
+        StoreUnavailable: try again later.
+    """
+    link = verify(backends.link_keys, token, now=backends.clock())
+    with backends.database.read() as connection:
+        workspace = workspaces.get(connection, link.workspace_id)
+        schedule = schedules.get(connection, link.workspace_id, link.schedule_id)
+        person = people.get(connection, link.workspace_id, link.recipient_id)
+        outside = outside_addresses.get(connection, link.workspace_id, link.recipient_id)
+    if workspace is None or schedule is None or (person is None and outside is None):
+        raise LinkRefused
+    return UnsubscribeOffer(
+        schedule=schedule.title, workspace=workspace.title, may_leave_all=person is None
+    )
 
 
 def unsubscribe(backends: Backends, token: str, *, everywhere: bool = False) -> None:

@@ -55,14 +55,15 @@ def download(
         if file is None:
             raise _not_found()
         _check_entitled(connection, file, person_id, environment)
+    at = clock()
     return give_link(
         database,
         storage,
-        file,
+        file.ready(at=at),
         by=by,
         occurrence_key=None,
         record=True,
-        at=clock(),
+        at=at,
     )
 
 

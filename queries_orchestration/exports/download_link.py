@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from queries_orchestration.exports.export_file import ExportFile
+from sqlalchemy import Connection
+
+from queries_orchestration.exports.ready_file import ReadyFile, expired, missing
 from queries_orchestration.model.audit import AuditEvent, By, Subject
 from queries_orchestration.model.file_names import CONTENT_TYPES
 from queries_orchestration.model.ids import new_id
@@ -31,7 +33,7 @@ class DownloadLink:
 def give_link(
     database: Database,
     storage: Storage,
-    file: ExportFile,
+    file: ReadyFile,
     *,
     by: By,
     occurrence_key: str | None,
@@ -49,52 +51,60 @@ def give_link(
         at: now, aware UTC.
 
     Raises:
-        Refused: there is nothing to download: ``not_ready``, ``export_failed``, ``cancelled``,
-            ``file_expired`` or ``file_gone``.
+        Refused: it is there no more: ``file_expired`` or ``file_gone``.
     """
-    export = file.export
-    refusal = file.refusal(at=at)
-    if refusal is not None:
-        raise refusal
-    if storage.size(export.storage_key) != export.size:
-        raise file.missing()
+    if storage.size(file.storage_key) != file.size:
+        raise missing(file.again)
     expires_at = at.replace(microsecond=0) + DOWNLOAD_LINK_LIFETIME
     link = DownloadLink(
         url=storage.link(
-            export.storage_key,
+            file.storage_key,
             file_name=file.file_name,
-            content_type=CONTENT_TYPES[export.format],
+            content_type=CONTENT_TYPES[file.format],
             expires_at=expires_at,
         ),
         expires_at=expires_at,
         file_name=file.file_name,
     )
-    with database.transaction() as connection:
-        if not exports.keep_until(
-            connection, export.workspace_id, export.id, until=expires_at + FILE_OUTLIVES_LINK
-        ):
-            raise file.expired()  # just now: retention took it since it was looked at
-        if record:
-            downloads.record(
-                connection,
-                Download(
-                    workspace_id=export.workspace_id,
-                    id=new_id(),
-                    export_id=export.id,
-                    person_id=by.person_id,
-                    outside_id=by.outside_id,
-                    occurrence_key=occurrence_key,
-                    downloaded_at=at,
-                ),
-            )
-            audit.record(
-                connection,
-                AuditEvent(
-                    workspace_id=export.workspace_id,
-                    at=at,
-                    by=by,
-                    action="file_downloaded",
-                    subject=Subject("export", export.id),
-                ),
-            )
+    until = expires_at + FILE_OUTLIVES_LINK
+    # Of a file that is kept for longer there is nothing to write: retention takes none before its
+    # time, and clicks on the links of one delivery do not wait for each other.
+    is_to_be_kept = file.expires_at < until
+    if is_to_be_kept or record:
+        with database.transaction() as connection:
+            if is_to_be_kept and not exports.keep_until(
+                connection, file.workspace_id, file.export_id, until=until
+            ):
+                raise expired(file.again)
+            if record:
+                _record(connection, file, by=by, occurrence_key=occurrence_key, at=at)
     return link
+
+
+def _record(
+    connection: Connection, file: ReadyFile, *, by: By, occurrence_key: str | None, at: datetime
+) -> None:
+    is_ready = downloads.record(
+        connection,
+        Download(
+            workspace_id=file.workspace_id,
+            id=new_id(),
+            export_id=file.export_id,
+            person_id=by.person_id,
+            outside_id=by.outside_id,
+            occurrence_key=occurrence_key,
+            downloaded_at=at,
+        ),
+    )
+    if not is_ready:
+        raise expired(file.again)  # just now: it was taken since it was looked at
+    audit.record(
+        connection,
+        AuditEvent(
+            workspace_id=file.workspace_id,
+            at=at,
+            by=by,
+            action="file_downloaded",
+            subject=Subject("export", file.export_id),
+        ),
+    )

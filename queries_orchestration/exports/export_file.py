@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from queries_orchestration.exports.ready_file import ReadyFile, expired, missing
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.file_names import file_name
 from queries_orchestration.model.ids import is_id
@@ -30,9 +31,12 @@ class ExportFile:
     @property
     def file_name(self) -> str:
         """The name it is downloaded under: of its schedule and slot, or source and request."""
-        title = self.source.title if self.schedule is None else self.schedule.title
-        day = self.moment.astimezone(zone(self.export.time_zone)).date()
-        return file_name(title, day=day, file_format=self.export.format)
+        return name_of_day(
+            self.source.title if self.schedule is None else self.schedule.title,
+            self.moment,
+            time_zone=self.export.time_zone,
+            file_format=self.export.format,
+        )
 
     @property
     def moment(self) -> datetime:
@@ -64,12 +68,32 @@ class ExportFile:
 
     def expired(self) -> Refused:
         """The refusal of a file that is kept no longer."""
-        return Refused(f"The file has expired: {self._again}", code="file_expired")
+        return expired(self._again)
 
     def missing(self) -> Refused:
         """The refusal of a file that storage lost, or holds in part."""
-        return Refused(
-            f"The storage holds no whole file of it any more: {self._again}", code="file_gone"
+        return missing(self._again)
+
+    def ready(self, *, at: datetime) -> ReadyFile:
+        """Return what a link to the file needs.
+
+        Raises:
+            Refused: there is nothing to download at ``at``.
+        """
+        refusal = self.refusal(at=at)
+        if refusal is not None:
+            raise refusal
+        if self.export.expires_at is None:
+            raise self.expired()
+        return ReadyFile(
+            workspace_id=self.export.workspace_id,
+            export_id=self.export.id,
+            storage_key=self.export.storage_key,
+            size=self.export.size,
+            format=self.export.format,
+            file_name=self.file_name,
+            expires_at=self.export.expires_at,
+            again=self._again,
         )
 
     @property
@@ -77,6 +101,12 @@ class ExportFile:
         if self.schedule is None:
             return f"export the {self.source.kind} again."
         return f"run the schedule now (`queries run-now {self.schedule.name}`)."
+
+
+def name_of_day(title: str, moment: datetime, *, time_zone: str, file_format: str) -> str:
+    """Return the name of a file: the title of its schedule or source, and the local day."""
+    day = moment.astimezone(zone(time_zone)).date()
+    return file_name(title, day=day, file_format=file_format)
 
 
 def find_file(connection: Connection, workspace_id: str, export_id: str) -> ExportFile | None:

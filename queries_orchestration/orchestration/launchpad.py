@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from queries_orchestration.deliveries.resend import resend
 from queries_orchestration.deliveries.run_now import run_now
-from queries_orchestration.model.audit import By
+from queries_orchestration.model.audit import By, Subject
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import cross_workspace
+from queries_orchestration.store.refusals import refusals_recorded
 
 
 def admit_from_launchpad(
@@ -33,14 +34,23 @@ def admit_from_launchpad(
         workspace_id = cross_workspace.workspace_of_schedule(connection, schedule_id)
     if workspace_id is None:
         raise NotFound(f"There is no schedule {schedule_id}.")
-    return run_now(
-        backends,
+    by = By(via="dagster-ui", person_id=person_id)
+    with refusals_recorded(
+        backends.database,
         workspace_id,
-        schedule_id=schedule_id,
-        by=By(via="dagster-ui", person_id=person_id),
-        client_key=f"dagster:{run_id}",
-        reason=reason.strip(),
-    )
+        by=by,
+        attempted="run_launched",
+        subject=Subject("schedule", schedule_id),
+        clock=backends.clock,
+    ):
+        return run_now(
+            backends,
+            workspace_id,
+            schedule_id=schedule_id,
+            by=by,
+            client_key=f"dagster:{run_id}",
+            reason=reason.strip(),
+        )
 
 
 def resend_from_launchpad(
@@ -60,13 +70,22 @@ def resend_from_launchpad(
         workspace_id = cross_workspace.workspace_of_occurrence(connection, occurrence_key)
     if workspace_id is None:
         raise NotFound(f"There is no occurrence {occurrence_key}.")
-    return resend(
-        backends,
+    by = By(via="dagster-ui", person_id=person_id)
+    with refusals_recorded(
+        backends.database,
         workspace_id,
-        occurrence_key=occurrence_key,
-        by=By(via="dagster-ui", person_id=person_id),
-        reason=reason.strip(),
-    )
+        by=by,
+        attempted="resend_launched",
+        subject=Subject("occurrence", occurrence_key),
+        clock=backends.clock,
+    ):
+        return resend(
+            backends,
+            workspace_id,
+            occurrence_key=occurrence_key,
+            by=by,
+            reason=reason.strip(),
+        )
 
 
 def _check_switched_on(backends: Backends) -> None:

@@ -64,7 +64,8 @@ def listing(
     newest = select(audit_events).where(audit_events.c.workspace_id == workspace_id)
     place = tuple_(audit_events.c.at, audit_events.c.id)
     if before is not None:
-        newest = newest.where(place < tuple_(before.at, before.id))
+        at = sa.literal(before.at, audit_events.c.at.type)
+        newest = newest.where(place < tuple_(at, before.id))
     if subject is not None:
         newest = newest.where(
             audit_events.c.subject_kind == subject.kind, audit_events.c.subject_id == subject.id

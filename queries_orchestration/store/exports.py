@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from queries_orchestration.store.rows import comes_after, every, one_or_none, select_records
 from queries_orchestration.store.tables import (
@@ -65,6 +65,17 @@ class Export:
         if not self.duration_seconds:
             return None
         return self.rows_done / self.duration_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file that was made for an occurrence; ``moment`` is its slot, or when it was asked for."""
+
+    key: str
+    moment: datetime
+    rows: int
+    size: int
+    duration_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +170,39 @@ def of_requester(
         Export,
         own.order_by(exports.c.created_at.desc(), exports.c.id.desc()).limit(limit),
     )
+
+
+def made_for(
+    connection: Connection, workspace_id: str, schedule_id: str, *, limit: int
+) -> list[Made]:
+    """Return the newest files that were made for a schedule's deliveries, the oldest first."""
+    moment = func.coalesce(occurrences.c.slot, occurrences.c.admitted_at)
+    newest = (
+        select(
+            occurrences.c.key,
+            moment.label("moment"),
+            exports.c.rows,
+            exports.c.size,
+            exports.c.duration_seconds,
+        )
+        .join(
+            exports,
+            sa.and_(
+                exports.c.workspace_id == occurrences.c.workspace_id,
+                exports.c.id == occurrences.c.export_id,
+            ),
+        )
+        .where(
+            occurrences.c.workspace_id == workspace_id,
+            occurrences.c.schedule_id == schedule_id,
+            occurrences.c.purpose == "delivery",
+            exports.c.completed_at.is_not(None),
+            exports.c.rows.is_not(None),
+            exports.c.size.is_not(None),
+        )
+        .order_by(moment.desc(), occurrences.c.key.desc())
+    )
+    return every(connection, Made, newest.limit(limit))[::-1]
 
 
 def of_click(

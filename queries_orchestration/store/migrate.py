@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from queries_orchestration.store import database
 from queries_orchestration.store.database import Database
 
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _MIGRATING: Final = 0x6D696772  # "migr": one number of our own in the database
 
 
@@ -24,7 +26,7 @@ def upgrade(url: str) -> None:
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(_MIGRATIONS))
     with Database(url).transaction() as connection:
         database.take_turn(connection, _MIGRATING)
         config.attributes["connection"] = connection
@@ -32,13 +34,31 @@ def upgrade(url: str) -> None:
 
 
 def is_current(url: str) -> bool:
-    """Tell whether the database at ``url`` has every migration."""
-    from alembic.config import Config
+    """Tell whether the database at ``url`` has every migration.
+
+    Raises:
+        StoreUnavailable: the database cannot be reached.
+    """
+    return has_every_migration(Database(url))
+
+
+def has_every_migration(database: Database) -> bool:
+    """Tell the same by connections that are there.
+
+    Raises:
+        StoreUnavailable: the database cannot be reached.
+    """
     from alembic.runtime.migration import MigrationContext
+
+    with database.read() as connection:
+        return MigrationContext.configure(connection).get_current_revision() == _newest()
+
+
+@cache
+def _newest() -> str | None:
+    from alembic.config import Config
     from alembic.script import ScriptDirectory
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    head = ScriptDirectory.from_config(config).get_current_head()
-    with Database(url).read() as connection:
-        return MigrationContext.configure(connection).get_current_revision() == head
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    return ScriptDirectory.from_config(config).get_current_head()

@@ -56,6 +56,15 @@ class Occurrence:
         return self.slot is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an occurrence ended, None if it has not; ``moment`` is its slot, or when it was asked."""
+
+    key: str
+    moment: datetime
+    outcome: str | None
+
+
 def get(connection: Connection, workspace_id: str, key: str) -> Occurrence | None:
     """Return one occurrence of the workspace."""
     return one_or_none(connection, Occurrence, _select().where(_is(workspace_id, key)))
@@ -84,6 +93,20 @@ def history(
     # The keys of a schedule's slots are in the order of the slots.
     newest = statement.order_by(occurrences.c.admitted_at.desc(), occurrences.c.key.desc())
     return every(connection, Occurrence, newest.limit(limit))
+
+
+def outcomes_since(
+    connection: Connection, workspace_id: str, schedule_id: str, since: datetime
+) -> list[Ended]:
+    """Return how the deliveries of a schedule ended from a moment on, the oldest first."""
+    moment = func.coalesce(occurrences.c.slot, occurrences.c.admitted_at)
+    statement = select(occurrences.c.key, moment.label("moment"), occurrences.c.outcome).where(
+        occurrences.c.workspace_id == workspace_id,
+        occurrences.c.schedule_id == schedule_id,
+        occurrences.c.purpose == "delivery",
+        moment >= since,
+    )
+    return every(connection, Ended, statement.order_by(moment, occurrences.c.key))
 
 
 def of_click(

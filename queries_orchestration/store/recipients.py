@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, literal, or_, select
 
-from queries_orchestration.store.tables import schedule_recipients
+from queries_orchestration.store.tables import group_members, schedule_recipients
 
 RecipientKind = Literal["person", "group", "outside"]
 _COLUMNS: Final[dict[RecipientKind, str]] = {
@@ -45,6 +45,35 @@ def of_schedule(
         for kind, column in _COLUMNS.items()
         if row._mapping[column] is not None
     ]
+
+
+def is_named(
+    workspace_id: ColumnElement[str],
+    schedule_id: ColumnElement[str],
+    recipient_id: ColumnElement[str],
+) -> ColumnElement[bool]:
+    """Whether a schedule names somebody, directly or by a group that they are in now."""
+    named = schedule_recipients.c
+    of_schedule = and_(named.workspace_id == workspace_id, named.schedule_id == schedule_id)
+    directly = exists().where(
+        of_schedule, or_(named.person_id == recipient_id, named.outside_id == recipient_id)
+    )
+    by_group = exists().where(
+        of_schedule,
+        group_members.c.workspace_id == workspace_id,
+        group_members.c.group_id == named.group_id,
+        group_members.c.person_id == recipient_id,
+    )
+    return or_(directly, by_group)
+
+
+def names(connection: Connection, workspace_id: str, schedule_id: str, recipient_id: str) -> bool:
+    """Tell whether a schedule names somebody, directly or by a group that they are in now."""
+    return bool(
+        connection.scalar(
+            select(is_named(literal(workspace_id), literal(schedule_id), literal(recipient_id)))
+        )
+    )
 
 
 def set_recipients(

@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from queries_orchestration.model.audit import DENIALS, Action, AuditEvent, By, Subject
 from queries_orchestration.model.clock import Clock
 from queries_orchestration.model.errors import PermanentError, StoreUnavailable
+from queries_orchestration.model.ids import is_id
 from queries_orchestration.store import audit
 from queries_orchestration.store.database import Database
 
@@ -65,10 +66,13 @@ def record_refusal(
     """Write a refusal down, in a transaction of its own.
 
     It raises nothing: where it cannot be written that is logged, and the refusal is still told.
+    Who is named by a text that is no id of ours is nobody whom the trail could tell of.
 
     Args:
         code: why, of the refusal.
     """
+    if not all(is_id(one) for one in (by.person_id, by.outside_id) if one is not None):
+        return
     try:
         with database.transaction() as connection:
             audit.record(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import datetime
@@ -26,7 +26,10 @@ def select_records(record: type[Any], table: Table) -> Select[Any]:
 
 
 def one_or_none(
-    connection: Connection, record: type[Record], statement: Select[Any]
+    connection: Connection,
+    record: type[Record],
+    statement: Select[Any],
+    parameters: Mapping[str, Any] | None = None,
 ) -> Record | None:
     """Return the one row of ``statement`` as ``record``, or None.
 
@@ -34,7 +37,7 @@ def one_or_none(
         UnreadableRow: a value in it is none that we have written.
     """
     with _readable(record):
-        row = connection.execute(statement).one_or_none()
+        row = connection.execute(statement, parameters).one_or_none()
     return None if row is None else _record(record, row)
 
 

@@ -6,30 +6,41 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from queries_orchestration.deliveries.provider_events import sns_signatures_of, webhook_keys_of
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.web import problems
 from queries_orchestration.web.asked import Web
 from queries_orchestration.web.bearer_tokens import TokenVerifier
 from queries_orchestration.web.body_limit import BodyLimit
+from queries_orchestration.web.pages import pages
+from queries_orchestration.web.rate_limits import RateLimits
 from queries_orchestration.web.response_headers import ResponseHeaders
 from queries_orchestration.web.routes import (
     catalog,
     exports,
+    files,
     groups,
     health,
+    links,
     occurrences,
     recurrences,
     schedule_actions,
     schedule_history,
     schedules,
     sources,
+    webhooks,
 )
+from queries_orchestration.web.unforeseen import Unforeseen
 
 API = "/api/v1"
 
 
 def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
-    """Return the application over these backends; ``verifier`` says who a token speaks for."""
+    """Return the application over these backends; ``verifier`` says who a token speaks for.
+
+    Raises:
+        InvalidSettings: QUERIES_SNS_TOPICS or QUERIES_WEBHOOK_KEYS cannot be read.
+    """
     app = FastAPI(
         title="queries",
         version=version("queries-orchestration"),
@@ -39,7 +50,13 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
         openapi_url=f"{API}/openapi.json",
         responses=problems.DOCUMENTED,
     )
-    app.state.web = Web(backends=backends, verifier=verifier)
+    webhook_keys_of(backends)  # told at the start rather than to a provider
+    app.state.web = Web(
+        backends=backends,
+        verifier=verifier,
+        limits=RateLimits(backends.settings),
+        sns=sns_signatures_of(backends),
+    )
     problems.install(app)
     app.include_router(exports.router, prefix=API)
     app.include_router(schedules.router, prefix=API)
@@ -51,6 +68,11 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
     app.include_router(groups.router, prefix=API)
     app.include_router(catalog.router, prefix=API)
     app.include_router(health.router)
+    app.include_router(links.router)
+    app.include_router(files.router)
+    app.include_router(webhooks.router)
     app.add_middleware(BodyLimit)
+    app.add_middleware(Unforeseen)
+    pages.install(app)
     app.add_middleware(ResponseHeaders)
     return app

@@ -8,22 +8,28 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from queries_orchestration.communications.https_fetch import https_fetch
+from queries_orchestration.communications.sns_signatures import Fetch, SnsSignatures
 from queries_orchestration.model.audit import By
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import people, workspaces
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.workspaces import Workspace
 from queries_orchestration.web.bearer_tokens import NotSignedIn, TokenVerifier
+from queries_orchestration.web.rate_limits import RateLimits
 
 _BEARER = HTTPBearer(auto_error=False, bearerFormat="JWT", description="A token of the caller.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Web:
-    """All that routes share."""
+    """All that routes share; ``fetch`` is how a subscription to a topic of SNS is confirmed."""
 
     backends: Backends
     verifier: TokenVerifier
+    limits: RateLimits
+    sns: SnsSignatures
+    fetch: Fetch = https_fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +51,23 @@ def web_of(request: Request) -> Web:
     return web
 
 
+# Not left to a thread, as what may wait is: these only look.
+async def _web(request: Request) -> Web:
+    return web_of(request)
+
+
+async def _backends(request: Request) -> Backends:
+    return web_of(request).backends
+
+
 def backends_of(request: Request) -> Backends:
     """Return the backends."""
     return web_of(request).backends
+
+
+def address_of(request: Request) -> str:
+    """Return the network address that asks, as the server has it: of a proxy if it trusts none."""
+    return request.client.host if request.client is not None else ""
 
 
 def caller_of(
@@ -56,12 +76,18 @@ def caller_of(
 ) -> Caller:
     """Return whom the request's token speaks for.
 
+    A valid token is served always: nobody is locked out by others at the same address.
+
     Raises:
         NotSignedIn: there is no token, it is not valid, or its person is not active here.
+        TooManyRequests: so it is, and the address has sent too many of them.
     """
-    if bearer is None:
-        raise NotSignedIn
-    return caller_of_token(web_of(request), bearer.credentials)
+    web = web_of(request)
+    try:
+        return caller_of_token(web, "" if bearer is None else bearer.credentials)
+    except NotSignedIn:
+        web.limits.count_failed_sign_in(address_of(request))
+        raise
 
 
 def caller_of_token(web: Web, token: str) -> Caller:
@@ -81,6 +107,6 @@ def caller_of_token(web: Web, token: str) -> Caller:
     return Caller(workspace=workspace, person=person)
 
 
-BackendsOf = Annotated[Backends, Depends(backends_of)]
+BackendsOf = Annotated[Backends, Depends(_backends)]
 CallerOf = Annotated[Caller, Depends(caller_of)]
-WebOf = Annotated[Web, Depends(web_of)]
+WebOf = Annotated[Web, Depends(_web)]

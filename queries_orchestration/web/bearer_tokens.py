@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
 import jwt
@@ -104,6 +104,12 @@ class Expected:
             raise NotSignedIn
         if "nbf" in claims and now < _moment(claims["nbf"], now) - LEEWAY:
             raise NotSignedIn
+
+
+def ends_at(token: str) -> datetime:
+    """Return when a token ends that was verified before."""
+    claims = jwt.decode(token, options={"verify_signature": False})
+    return datetime.fromtimestamp(claims["exp"], UTC)
 
 
 def _moment(value: object, now: datetime) -> datetime:

@@ -26,6 +26,7 @@ from queries_orchestration.model.errors import (
     TransientError,
 )
 from queries_orchestration.web.bearer_tokens import NotSignedIn
+from queries_orchestration.web.rate_limits import TooManyRequests
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER: Final = 5
@@ -60,6 +61,7 @@ _OF_CLASS: Final[tuple[tuple[type[QueriesError], int], ...]] = (
     (NotFound, 404),
     (AccessLost, 403),
     (TooManyExports, 429),
+    (TooManyRequests, 429),
     (Refused, 422),
     (TransientError, 503),
     (ReceiveLost, 503),
@@ -84,7 +86,7 @@ class Problem(BaseModel):
 _CONTENT: Final = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
 DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
     status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": _CONTENT}
-    for status in (401, 422, 503)
+    for status in (401, 422, 429, 503)
 }
 
 
@@ -133,7 +135,7 @@ def problem(
 def problem_of(error: QueriesError) -> JSONResponse:
     """Return the answer that tells one of our errors."""
     status = status_of(error)
-    if isinstance(error, TooManyExports):
+    if isinstance(error, TooManyExports | TooManyRequests):
         return problem(status, error.code, error.message, retry_after=error.retry_after)
     if isinstance(error, InvalidCatalog):
         faults = [

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from queries_orchestration.deliveries import schedule_changes
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.store import tables
+from queries_orchestration_tests.emptied import empty_tables
 from queries_orchestration_tests.house import MONDAY, House
 
 HOURS_LATER = MONDAY + timedelta(hours=5)
@@ -28,8 +29,7 @@ def backup(house: House) -> Restore:
 
     def restore() -> None:
         with house.backends.database.transaction() as connection:
-            for table in reversed(tables.metadata.sorted_tables):
-                connection.execute(sa.delete(table))
+            empty_tables(connection)
             for table, rows in kept.items():
                 if rows:
                     connection.execute(sa.insert(table), rows)

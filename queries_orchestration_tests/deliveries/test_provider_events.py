@@ -20,6 +20,7 @@ from queries_orchestration.deliveries.provider_events import (
     sns_signatures_of,
     take_sns,
     take_webhook,
+    webhook_keys_of,
 )
 from queries_orchestration.model.errors import EventRefused, InvalidSettings
 from queries_orchestration.model.message_states import (
@@ -262,11 +263,20 @@ def test_another_provider_tells_by_signed_requests(house: House) -> None:
         take_webhook(house.backends, replace(request, signature="0" * 64))
 
 
-def test_without_keys_no_request_is_taken_and_the_setting_is_named(house: House) -> None:
+def test_without_keys_nobody_is_believed_and_none_is_told_of_our_settings(house: House) -> None:
     closed = replace(house.backends, settings=replace(house.backends.settings, webhook_keys=""))
-    request = SignedRequest(key_id="p1", timestamp="1", signature="0" * 64, body=b"")
+    timestamp = str(int(MONDAY.timestamp()))
+    for secret in (SECRET, "", "no such key"):
+        signature = sign(secret, timestamp=timestamp, body=b"")
+        request = SignedRequest(key_id="p1", timestamp=timestamp, signature=signature, body=b"")
+        with pytest.raises(EventRefused, match="not signed by a key of ours"):
+            take_webhook(closed, request)
+
+
+def test_keys_that_cannot_be_read_are_named(house: House) -> None:
+    wrong = replace(house.backends, settings=replace(house.backends.settings, webhook_keys="p1:x"))
     with pytest.raises(InvalidSettings, match="QUERIES_WEBHOOK_KEYS"):
-        take_webhook(closed, request)
+        webhook_keys_of(wrong)
 
 
 def test_a_state_of_a_message_of_nobody_is_refused_by_the_database(house: House) -> None:

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.tables import metadata
+from queries_orchestration_tests.emptied import empty_tables
 from queries_orchestration_tests.house import House, build_house
 from queries_orchestration_tests.postgres import PostgresServer
 
@@ -31,8 +31,7 @@ def house(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest) ->
         return build_house(tmp_path, store_url, request.getfixturevalue("source_url"))
     store_url, source_url = request.getfixturevalue("kept_urls")
     with Database(store_url).transaction() as connection:
-        for table in reversed(metadata.sorted_tables):
-            connection.execute(sa.delete(table))
+        empty_tables(connection)
     with Database(source_url).transaction() as connection:
         connection.execute(sa.text("DROP TABLE IF EXISTS orders"))
     return build_house(tmp_path, store_url, source_url)

@@ -58,6 +58,7 @@ def test_export_request_and_claim_are_one_commit(house: House) -> None:
     assert (claim.lane, claim.state, claim.offer_number) == ("export", "waiting", 0)
     after = everything(house)
     assert {name for name in after if after[name] != before[name]} == {
+        "audit_events",
         "exports",
         "requests",
         "claims",

@@ -81,6 +81,7 @@ def test_an_export_of_a_report_waits_in_the_lane_of_reports(house: House) -> Non
     assert (claim.lane, claim.state, claim.offer_number) == ("report", "waiting", 0)
     after = everything(house)
     assert {name for name in after if after[name] != before[name]} == {
+        "audit_events",
         "exports",
         "requests",
         "claims",

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.tables import metadata
+from queries_orchestration_tests.emptied import empty_tables
 from queries_orchestration_tests.store.valid_rows import SLOT
 
 
@@ -40,8 +39,7 @@ def empty() -> Callable[[str], Database]:
     def emptied(url: str) -> Database:
         database = Database(url)
         with database.transaction() as connection:
-            for table in reversed(metadata.sorted_tables):
-                connection.execute(sa.delete(table))
+            empty_tables(connection)
         return database
 
     return emptied

@@ -132,3 +132,33 @@ SPOILED: list[tuple[str, dict[str, Any], str]] = [
     ("notices", {"concluded_at": SLOT}, "concluded_at"),
 ]
 """Table, what is changed in its valid row, and the check that must refuse it."""
+
+REFUSED: dict[str, Any] = {"action": "refused", "attempted": "run_launched", "code": "not_found"}
+BY_BOB: dict[str, Any] = {"via": "api", "person_id": "acme-person"}
+SPOILED_EVENTS: list[tuple[dict[str, Any], str]] = [
+    (BY_BOB | {"via": "x"}, "via"),
+    ({"action": "x"}, "action"),
+    ({"subject_kind": "x"}, "subject_kind"),
+    (REFUSED | {"attempted": "refused"}, "attempted"),
+    ({"attempted": "run_launched"}, "refused"),
+    (REFUSED | {"attempted": None}, "refused"),
+    ({"code": None}, "code"),
+    (REFUSED | {"code": None}, "code"),
+    ({"subject_id": None}, "subject_id"),
+    (BY_BOB | {"person_id": None}, "by"),
+    (BY_BOB | {"outside_id": "acme-outside"}, "by"),
+    (BY_BOB | {"via": "system"}, "by"),
+    (BY_BOB | {"via": "link", "outside_id": "acme-outside"}, "by"),
+    ({"via": "link"}, "by"),
+    ({"via": "command", "outside_id": "acme-outside"}, "by"),
+]
+"""What is changed in a valid event, and the check that must refuse it when it is inserted."""
+GOOD_EVENTS: list[dict[str, Any]] = [
+    BY_BOB | {"code": None},
+    BY_BOB | {"via": "command"},
+    BY_BOB | {"via": "link"},
+    {"via": "link", "outside_id": "acme-outside"},
+    BY_BOB | REFUSED | {"subject_id": None},
+    # Who is erased and what is deleted stay in the trail.
+    {"via": "page", "person_id": "gone", "subject_id": "gone", "concerns_id": "gone"},
+]

@@ -15,9 +15,11 @@ from queries_orchestration.store.tables import metadata
 from queries_orchestration_tests.store.spoiled_rows import (
     DONE,
     FINISHED,
+    GOOD_EVENTS,
     PAUSED,
     SETTLED,
     SPOILED,
+    SPOILED_EVENTS,
     TO_OUTSIDE,
 )
 from queries_orchestration_tests.store.valid_rows import SLOT, fill, valid_rows
@@ -158,7 +160,24 @@ def test_every_check_of_the_tables_has_a_row_that_breaks_it() -> None:
         for rule in table.constraints
         if isinstance(rule, CheckConstraint)
     }
-    assert {f"ck_{table}_{check}" for table, _, check in SPOILED} == checks
+    broken = {f"ck_{table}_{check}" for table, _, check in SPOILED}
+    assert broken | {f"ck_audit_events_{check}" for _, check in SPOILED_EVENTS} == checks
+
+
+@pytest.mark.parametrize(("changes", "check"), SPOILED_EVENTS)
+def test_an_event_that_breaks_a_rule_is_refused(
+    filled: Database, changes: dict[str, Any], check: str
+) -> None:
+    event = valid_rows("acme")["audit_events"] | {"id": "new"} | changes
+    assert refused_insert(filled, "audit_events", event) == f"ck_audit_events_{check}"
+
+
+@pytest.mark.parametrize("changes", GOOD_EVENTS)
+def test_an_event_that_keeps_the_rules_is_taken(filled: Database, changes: dict[str, Any]) -> None:
+    event = valid_rows("acme")["audit_events"] | {"id": "new"} | changes
+    with filled.transaction() as connection, connection.begin_nested() as attempt:
+        connection.execute(sa.insert(metadata.tables["audit_events"]).values(event))
+        attempt.rollback()
 
 
 @pytest.mark.parametrize(

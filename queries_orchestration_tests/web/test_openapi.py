@@ -49,6 +49,8 @@ def test_every_operation_says_what_it_does_and_how_it_refuses(site: Site) -> Non
     document = json.loads(DOCUMENT.read_text())
     for name, operation in operations(document):
         assert operation.get("description"), name
+        if "/api/v1/" not in name:
+            continue  # links and webhooks answer in their own way
         if "requestBody" in operation:
             assert {"413", "422"} <= set(operation["responses"]), name
         if "{" in name:

@@ -91,8 +91,8 @@ def test_every_fault_is_told_at_once_at_its_place(office: Site) -> None:
 
 
 def test_what_is_no_definition_is_refused(office: Site) -> None:
-    no_definitions: list[Any] = [[], "x", 1, True, {}]
-    for definition in no_definitions:
+    not_definitions: tuple[object, ...] = ([], "x", 1, True, {})
+    for definition in not_definitions:
         assert faults(ask(office, "POST", SCHEDULES, json=definition)), definition
     assert ask(office, "POST", SCHEDULES, json=None).status_code == 422
     assert ask(office, "POST", SCHEDULES, content=b"\xff").status_code == 422

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from queries_orchestration.model.errors import StoreUnavailable
-from queries_orchestration.store.migrate import is_current
+from queries_orchestration.store.migrate import has_every_migration
 from queries_orchestration.web.asked import BackendsOf
 from queries_orchestration.web.problems import documented
 
@@ -25,6 +25,6 @@ def ready(backends: BackendsOf) -> dict[str, str]:
     Raises:
         StoreUnavailable: it is not.
     """
-    if not is_current(backends.database.url):
+    if not has_every_migration(backends.database):
         raise StoreUnavailable("The application database is not of this version.")
     return {"status": "ok"}

@@ -1,0 +1,145 @@
+"""What a person does to a schedule from its page: run it now, try it, pause, resume, move it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from fastapi import APIRouter, BackgroundTasks, Request, Response
+from fastapi.responses import RedirectResponse
+
+from queries_orchestration.deliveries import schedule_changes
+from queries_orchestration.deliveries.authority import schedule_named_by
+from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.model.audit import Action, Subject
+from queries_orchestration.model.errors import NotFound, QueriesError
+from queries_orchestration.orchestration.publish_now import publish_now
+from queries_orchestration.receives.backends import Backends
+from queries_orchestration.store.refusals import refusals_recorded
+from queries_orchestration.store.schedules import Schedule
+from queries_orchestration.web.asked import BackendsOf
+from queries_orchestration.web.pages.forms import Sent, SentOf
+from queries_orchestration.web.pages.schedules import shown
+
+router = APIRouter(prefix="/schedules/{name}", include_in_schema=False)
+
+Change = Callable[[Schedule], str]
+"""Does something to a schedule, and returns the address to lead to."""
+
+
+@router.post("/run")
+def run(
+    request: Request, name: str, sent: SentOf, backends: BackendsOf, after: BackgroundTasks
+) -> Response:
+    """Deliver it now, with the visitor's access, and lead to the occurrence."""
+
+    def change(plan: Schedule) -> str:
+        key = run_now(
+            backends,
+            plan.workspace_id,
+            schedule_id=plan.id,
+            by=sent.visitor.by,
+            client_key=sent.click,
+            reason=sent.reason,
+        )
+        after.add_task(publish_now, backends, plan.workspace_id, key)
+        return f"/schedules/{name}/occurrences/{key}"
+
+    return _changed(request, name, sent, backends, "run_launched", change)
+
+
+@router.post("/test")
+def test(
+    request: Request, name: str, sent: SentOf, backends: BackendsOf, after: BackgroundTasks
+) -> Response:
+    """Deliver it to the visitor alone, and lead to the occurrence."""
+
+    def change(plan: Schedule) -> str:
+        key = run_now(
+            backends,
+            plan.workspace_id,
+            schedule_id=plan.id,
+            by=sent.visitor.by,
+            client_key=sent.click,
+            purpose="test",
+        )
+        after.add_task(publish_now, backends, plan.workspace_id, key)
+        return f"/schedules/{name}/occurrences/{key}"
+
+    return _changed(request, name, sent, backends, "test_launched", change)
+
+
+@router.post("/pause")
+def pause(request: Request, name: str, sent: SentOf, backends: BackendsOf) -> Response:
+    """Pause it until somebody resumes it."""
+
+    def change(plan: Schedule) -> str:
+        schedule_changes.pause(
+            backends,
+            plan.workspace_id,
+            schedule_id=plan.id,
+            by=sent.visitor.by,
+            reason=sent.reason or f"Paused by {sent.visitor.person.title}.",
+        )
+        return f"/schedules/{name}?done=paused"
+
+    return _changed(request, name, sent, backends, "schedule_paused", change)
+
+
+@router.post("/resume")
+def resume(request: Request, name: str, sent: SentOf, backends: BackendsOf) -> Response:
+    """Let it go on with its next slot."""
+
+    def change(plan: Schedule) -> str:
+        schedule_changes.resume(
+            backends, plan.workspace_id, schedule_id=plan.id, by=sent.visitor.by
+        )
+        return f"/schedules/{name}?done=resumed"
+
+    return _changed(request, name, sent, backends, "schedule_resumed", change)
+
+
+@router.post("/repin")
+def repin(request: Request, name: str, sent: SentOf, backends: BackendsOf) -> Response:
+    """Move it to its source's current version."""
+
+    def change(plan: Schedule) -> str:
+        schedule_changes.repin(backends, plan.workspace_id, schedule_id=plan.id, by=sent.visitor.by)
+        return f"/schedules/{name}?done=repinned"
+
+    return _changed(request, name, sent, backends, "schedule_repinned", change)
+
+
+def _changed(
+    request: Request,
+    name: str,
+    sent: Sent,
+    backends: Backends,
+    attempted: Action,
+    change: Change,
+) -> Response:
+    """Return where a change leads to, or the schedule's page with why it was refused."""
+    with backends.database.read() as connection:
+        plan = schedule_named_by(
+            connection, sent.visitor.workspace.id, name=name, by=sent.visitor.by
+        )
+    try:
+        with _recorded(backends, sent, attempted, plan):
+            return RedirectResponse(change(plan), status_code=303)
+    except NotFound:
+        raise
+    except QueriesError as error:
+        return shown(request, sent.visitor, name, problem=error)
+
+
+@contextmanager
+def _recorded(backends: Backends, sent: Sent, attempted: Action, plan: Schedule) -> Iterator[None]:
+    with refusals_recorded(
+        backends.database,
+        plan.workspace_id,
+        by=sent.visitor.by,
+        attempted=attempted,
+        subject=Subject("schedule", plan.id),
+        clock=backends.clock,
+    ):
+        yield

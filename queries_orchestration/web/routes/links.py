@@ -1,0 +1,61 @@
+"""The links of messages: to a recipient's file, and to have no more messages."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from queries_orchestration.deliveries.public_link import open_public_link
+from queries_orchestration.deliveries.unsubscribe import unsubscribe, unsubscribe_offer
+from queries_orchestration.web import link_pages
+from queries_orchestration.web.asked import BackendsOf
+from queries_orchestration.web.link_route import LinkRoute
+
+# All that follows is the token, so that whatever is asked for has the same answer.
+ANYTHING: Final = "/{token:path}"
+TokenOf = Annotated[str, Path(description="The token of the link.")]
+
+_PAGE: Final[dict[str, Any]] = {"content": {"text/html": {"schema": {"type": "string"}}}}
+PAGES: Final[dict[int | str, dict[str, Any]]] = {
+    410: {"description": "The link does not work, whatever is wrong with it.", **_PAGE},
+    429: {"description": "The address, or the link, asks too often.", **_PAGE},
+    503: {"description": "Try again later.", **_PAGE},
+}
+
+router = APIRouter(tags=["links"], route_class=LinkRoute, responses=PAGES)
+
+
+@router.head("/d" + ANYTHING, status_code=302, response_class=RedirectResponse)
+@router.get("/d" + ANYTHING, status_code=302, response_class=RedirectResponse)
+def personal_link(token: TokenOf, backends: BackendsOf, request: Request) -> RedirectResponse:
+    """Lead a recipient to their file by a link of five minutes, made for this request.
+
+    A GET that is answered so is a download, and recorded; a HEAD is not.
+    """
+    link = open_public_link(backends, token, record=request.method == "GET")
+    return RedirectResponse(link.url, status_code=302)
+
+
+@router.head("/u" + ANYTHING, response_class=HTMLResponse)
+@router.get("/u" + ANYTHING, response_class=HTMLResponse)
+def ask_to_unsubscribe(token: TokenOf, backends: BackendsOf) -> Response:
+    """Ask whether the messages are to end; this changes nothing."""
+    return link_pages.unsubscribe(unsubscribe_offer(backends, token))
+
+
+@router.post("/u" + ANYTHING, response_class=HTMLResponse)
+def end_messages(
+    token: TokenOf,
+    backends: BackendsOf,
+    everywhere: Annotated[
+        bool, Query(description="All messages of the workspace, for an outside address.")
+    ] = False,
+) -> Response:
+    """End the messages, by the page's button or a mail program's one click (RFC 8058).
+
+    Whoever holds the link may: no login, no cookie, and whatever the body says.
+    """
+    unsubscribe(backends, token, everywhere=everywhere)
+    return link_pages.unsubscribed()
