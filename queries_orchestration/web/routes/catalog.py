@@ -12,6 +12,7 @@ from queries_orchestration.model.audit import Subject
 from queries_orchestration.store.refusals import refusals_recorded
 from queries_orchestration.web.asked import BackendsOf, CallerOf
 from queries_orchestration.web.problems import documented
+from queries_orchestration.web.routes.examples import CHANGES, shown
 
 router = APIRouter(prefix="/catalog", tags=["catalog"])
 
@@ -48,6 +49,8 @@ class ToldVersion(BaseModel):
 
 class ToldChanges(BaseModel):
     """What an apply did; ``unset_variables`` are those of connections that this process lacks."""
+
+    model_config = shown(CHANGES)
 
     workspaces: ToldKind
     people: ToldKind

@@ -84,7 +84,7 @@ class ToldExports(BaseModel):
 
 
 @router.post(
-    "", status_code=202, response_model=ToldExport, responses=documented(404, 409, 413, 429)
+    "", status_code=202, response_model=ToldExport, responses=documented(400, 404, 409, 413, 429)
 )
 def start(
     asked: StartExport,

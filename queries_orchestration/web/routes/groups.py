@@ -17,6 +17,7 @@ from queries_orchestration.web.cursors import (
     write_name_cursor,
 )
 from queries_orchestration.web.problems import documented
+from queries_orchestration.web.routes.examples import GROUP, shown
 
 router = APIRouter(prefix="/groups", tags=["groups"])
 
@@ -32,6 +33,8 @@ class ToldMember(BaseModel):
 class ToldGroup(BaseModel):
     """A group with its members in their order."""
 
+    model_config = shown(GROUP)
+
     group: str = Field(examples=["dispatch"])
     title: str
     members: list[ToldMember]
@@ -39,6 +42,8 @@ class ToldGroup(BaseModel):
 
 class ToldGroups(BaseModel):
     """Some groups, by name."""
+
+    model_config = shown({"groups": [GROUP], "next_cursor": "WyJhbiBleGFtcGxlIl0"})
 
     groups: list[ToldGroup]
     next_cursor: str | None

@@ -18,6 +18,7 @@ from queries_orchestration.telling.occurrences import occurrence_json
 from queries_orchestration.web.asked import BackendsOf, Caller, CallerOf
 from queries_orchestration.web.clicks import Reason
 from queries_orchestration.web.problems import documented
+from queries_orchestration.web.routes.examples import OCCURRENCE, shown
 
 router = APIRouter(prefix="/occurrences/{key}", tags=["occurrences"])
 
@@ -85,6 +86,8 @@ class ToldNotice(BaseModel):
 
 class ToldOccurrence(BaseModel):
     """One slot of a schedule, or one run that somebody asked for."""
+
+    model_config = shown(OCCURRENCE)
 
     occurrence: str
     workspace: str

@@ -13,6 +13,7 @@ from queries_orchestration.model.recurrences import Recurrence
 from queries_orchestration.model.slot_readings import preview as find
 from queries_orchestration.telling.slots import slots_json
 from queries_orchestration.web.asked import BackendsOf, CallerOf
+from queries_orchestration.web.routes.examples import SLOTS, shown
 
 router = APIRouter(prefix="/recurrences", tags=["schedules"])
 
@@ -47,6 +48,8 @@ class ToldSlot(BaseModel):
 
 class ToldSlots(BaseModel):
     """The next slots of a rule; none if it comes no more."""
+
+    model_config = shown(SLOTS)
 
     cron: str
     time_zone: str

@@ -16,6 +16,7 @@ from queries_orchestration.web.asked import BackendsOf, CallerOf
 from queries_orchestration.web.cursors import CursorOf, LimitOf, read_cursor, write_cursor
 from queries_orchestration.web.named import schedule_asked
 from queries_orchestration.web.problems import documented
+from queries_orchestration.web.routes.examples import LISTED_SCHEDULE, OCCURRENCE, shown
 from queries_orchestration.web.routes.occurrences import ToldOccurrence
 from queries_orchestration.web.routes.recurrences import AfterOf, CountOf, ToldSlots, told_slots
 from queries_orchestration.web.routes.schedules import (
@@ -30,12 +31,16 @@ router = APIRouter(prefix="/schedules/{name}", tags=["schedules"])
 class ToldHistory(BaseModel):
     """Some occurrences of a schedule, the newest first."""
 
+    model_config = shown({"occurrences": [OCCURRENCE], "next_cursor": "WyJhbiBleGFtcGxlIl0"})
+
     occurrences: list[ToldOccurrence]
     next_cursor: str | None
 
 
 class ToldRecipients(BaseModel):
     """Whom a schedule names, and who wants no more of it."""
+
+    model_config = shown({"recipients": LISTED_SCHEDULE["recipients"], "unsubscribed": []})
 
     recipients: list[ToldRecipient]
     unsubscribed: list[ToldUnsubscribed]

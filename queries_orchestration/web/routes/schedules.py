@@ -26,6 +26,7 @@ from queries_orchestration.web.cursors import (
 from queries_orchestration.web.etags import TAGGED, IfMatch, set_tag
 from queries_orchestration.web.named import schedule_asked
 from queries_orchestration.web.problems import documented
+from queries_orchestration.web.routes.examples import LISTED_SCHEDULE, SCHEDULE, shown
 from queries_orchestration.web.routes.schedule_form import DEFINITION, NEW_DEFINITION
 
 router = APIRouter(prefix="/schedules", tags=["schedules"])
@@ -54,6 +55,8 @@ class ToldUnsubscribed(BaseModel):
 
 class ListedSchedule(BaseModel):
     """A schedule: what, when, to whom, as whom, and how it stands."""
+
+    model_config = shown(LISTED_SCHEDULE)
 
     schedule: str
     workspace: str
@@ -97,12 +100,16 @@ class ToldTransfer(BaseModel):
 class ToldSchedule(ListedSchedule):
     """A schedule with its definition, which can be sent back changed, and who has owned it."""
 
+    model_config = shown(SCHEDULE)
+
     definition: dict[str, Any]
     transfers: list[ToldTransfer]
 
 
 class ToldSchedules(BaseModel):
     """Some schedules, by name."""
+
+    model_config = shown({"schedules": [LISTED_SCHEDULE], "next_cursor": "WyJhbiBleGFtcGxlIl0"})
 
     schedules: list[ListedSchedule]
     next_cursor: str | None

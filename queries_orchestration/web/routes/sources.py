@@ -18,6 +18,7 @@ from queries_orchestration.web.cursors import (
     write_name_cursor,
 )
 from queries_orchestration.web.problems import documented
+from queries_orchestration.web.routes.examples import SOURCE, shown
 
 router = APIRouter(prefix="/sources", tags=["sources"])
 
@@ -41,6 +42,8 @@ class ToldParameter(BaseModel):
 class ToldSource(BaseModel):
     """A query or report in its current version."""
 
+    model_config = shown(SOURCE)
+
     source: str = Field(examples=["late-departures"])
     title: str
     kind: str = Field(examples=["query"])
@@ -51,6 +54,8 @@ class ToldSource(BaseModel):
 
 class ToldSources(BaseModel):
     """Some sources, by name."""
+
+    model_config = shown({"sources": [SOURCE], "next_cursor": "WyJhbiBleGFtcGxlIl0"})
 
     sources: list[ToldSource]
     next_cursor: str | None
