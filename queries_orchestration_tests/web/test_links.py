@@ -222,7 +222,7 @@ def test_titles_are_text_in_the_page_whatever_they_hold(house: House) -> None:
     assert "frame-ancestors 'none'" in policy
 
 
-def limited(house: House, **limits: int) -> House:
+def limited(house: House, **limits: Any) -> House:
     settings = replace(house.backends.settings, **limits)
     return house.with_backends(replace(house.backends, settings=settings))
 

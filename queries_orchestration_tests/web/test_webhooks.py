@@ -180,10 +180,13 @@ def test_another_provider_tells_by_signed_requests_and_nobody_else_does(site: Si
 
 
 def test_keys_and_topics_that_cannot_be_read_are_told_at_the_start(house: House) -> None:
-    for setting in ("sns_topics", "webhook_keys"):
-        settings = replace(house.backends.settings, **{setting: "nonsense"})
+    was = house.backends.settings
+    for named, settings in (
+        ("QUERIES_SNS_TOPICS", replace(was, sns_topics="nonsense")),
+        ("QUERIES_WEBHOOK_KEYS", replace(was, webhook_keys="nonsense")),
+    ):
         with (
-            pytest.raises(InvalidSettings, match=setting.upper()),
+            pytest.raises(InvalidSettings, match=named),
             open_site(house.with_backends(replace(house.backends, settings=settings))),
         ):
             pass
