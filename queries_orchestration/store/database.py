@@ -67,6 +67,19 @@ class Database:
                 yield connection
 
     @contextmanager
+    def glance(self) -> Iterator[Connection]:
+        """Open a connection to read by one statement, which is a transaction of its own.
+
+        On PostgreSQL this asks the server once, where :meth:`read` asks three times.
+        """
+        if self.is_sqlite:
+            with self.read() as connection:
+                yield connection
+        else:
+            with self.session() as connection:
+                yield connection
+
+    @contextmanager
     def session(self) -> Iterator[Connection]:
         """Open a connection outside any transaction, for locks that a session holds."""
         with _our_errors(), self._engine.connect() as connection:
