@@ -40,7 +40,7 @@ def open_public_link(backends: Backends, token: str, *, record: bool) -> Downloa
     """
     now = backends.clock()
     link = verify(backends.link_keys, token, now=now)
-    with backends.database.read() as connection:
+    with backends.database.glance() as connection:
         click = clicks.find(
             connection,
             link.workspace_id,
