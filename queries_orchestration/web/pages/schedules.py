@@ -19,7 +19,7 @@ from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.telling.days import Day, days_of, first_day, midnight
 from queries_orchestration.telling.occurrences import occurrence_json
 from queries_orchestration.telling.schedules import schedule_json, transfers_json
-from queries_orchestration.web.asked import BackendsOf, backends_of
+from queries_orchestration.web.asked import BackendsOf, web_of
 from queries_orchestration.web.cursors import CursorOf, read_cursor, write_cursor
 from queries_orchestration.web.pages.chart import bars_of
 from queries_orchestration.web.pages.look import page
@@ -94,7 +94,7 @@ def shown(
         NotFound: there is none of that name, or it is not the visitor's.
         Refused: the cursor is none of ours.
     """
-    backends = backends_of(request)
+    backends = web_of(request).backends
     now = backends.clock()
     with backends.database.read() as connection:
         plan = schedule_named_by(connection, visitor.workspace.id, name=name, by=visitor.by)

@@ -23,7 +23,7 @@ from queries_orchestration.model.runtime_values import Parameter
 from queries_orchestration.model.value_forms import StartOf, spell
 from queries_orchestration.orchestration.publish_now import publish_now
 from queries_orchestration.store.refusals import refusals_recorded
-from queries_orchestration.web.asked import BackendsOf, backends_of
+from queries_orchestration.web.asked import BackendsOf, web_of
 from queries_orchestration.web.pages.forms import Sent, SentOf
 from queries_orchestration.web.pages.look import page
 from queries_orchestration.web.pages.visitor import Visitor, VisitorOf
@@ -109,7 +109,7 @@ def _asking(
     problem: QueriesError | None = None,
     given: FormData | None = None,
 ) -> Response:
-    backends = backends_of(request)
+    backends = web_of(request).backends
     with backends.database.read() as connection:
         offered = offered_source(
             connection, visitor.workspace.id, person_id=visitor.person.id, name=name
