@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from itertools import islice
 from typing import Any, Final
 
@@ -31,6 +31,7 @@ PAGE: Final = 100
 HISTORY: Final = 15
 WEEKS: Final = 13
 """A quarter."""
+FORTNIGHT: Final = 14
 SLOTS: Final = 5
 BARS: Final = 40
 
@@ -125,6 +126,7 @@ def shown(
         slots=slots if plan.state == "active" else [],
         days=days,
         made=made,
+        rows_of={one.key: one.rows for one in made},
         row_bars=bars_of([one.rows for one in made]),
         duration_bars=bars_of([one.duration_seconds or 0 for one in made]),
         history=history,
@@ -153,19 +155,17 @@ def _row(connection: Connection, visitor: Visitor, plan: Schedule, now: datetime
         "clocks": clocks,
         "recurrence": recurrence_of(plan),
         "last": last[0] if last else None,
-        "days": _days(connection, plan, clocks, now, weeks=2),
+        "days": _days(connection, plan, clocks, now)[-FORTNIGHT:],
     }
 
 
-def _days(
-    connection: Connection, plan: Schedule, clocks: tzinfo, now: datetime, *, weeks: int = WEEKS
-) -> list[Day]:
+def _days(connection: Connection, plan: Schedule, clocks: tzinfo, now: datetime) -> list[Day]:
     today = now.astimezone(clocks).date()
-    first = first_day(today, weeks)
+    first = first_day(today, WEEKS)
     ended = occurrences.outcomes_since(
         connection, plan.workspace_id, plan.id, midnight(first, clocks)
     )
-    return days_of(ended, first=first, last=max(today, first + timedelta(days=1)), clocks=clocks)
+    return days_of(ended, first=first, last=today, clocks=clocks)
 
 
 def _history(

@@ -99,9 +99,8 @@ def test_no_page_has_style_or_script_of_its_own(ada: Visit) -> None:
 
 
 def test_an_asset_is_kept_and_its_address_changes_with_it(ada: Visit) -> None:
-    html = ada.get("/sign-in").text
-    for start in ("/static/",):
-        addresses = {part.partition('"')[0] for part in html.split(f'"{start}')[1:]}
+    html = ada.get("/exports").text
+    addresses = {part.partition('"')[0] for part in html.split('"/static/')[1:]}
     assert len(addresses) == 3
     for address in addresses:
         answer = ada.site.client.get(f"/static/{address}")

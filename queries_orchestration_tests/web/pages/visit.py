@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 from html import unescape
 
 from httpx2 import Response
@@ -19,14 +20,21 @@ class Visit:
 
     site: Site
     cookie: str = field(default="", repr=False)
+    person: str = ""
 
     def sign_in(self, person: str, *, workspace: str = "acme") -> Visit:
         """Sign in by the form."""
+        self.person = person
         token = self.site.token(person, workspace=workspace)
         answer = self.site.client.post("/sign-in", data={"token": token}, headers=SAME_ORIGIN)
         assert answer.status_code == 303, answer.text
         self.cookie = answer.headers["set-cookie"].partition(";")[0]
         return self
+
+    def deliver(self, at: datetime) -> None:
+        """Deliver what is due, and sign in again, as that may be days later."""
+        self.site.house.deliver(at)
+        self.sign_in(self.person)
 
     def get(self, path: str, **headers: str) -> Response:
         """Look at a page."""
