@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fastapi.testclient import TestClient
@@ -52,10 +51,3 @@ def open_site(house: House) -> Iterator[Site]:
         app, base_url=PUBLIC_URL, follow_redirects=False, raise_server_exceptions=False
     ) as client:
         yield Site(house=house, client=client, expected=expected)
-
-
-def free_port() -> int:
-    """A port of this machine that nobody listens at."""
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -19,7 +19,8 @@ from queries_orchestration.web.app import create_app
 from queries_orchestration.web.bearer_tokens import Expected, Named
 from queries_orchestration.web.development_tokens import DevelopmentVerifier, development_token
 from queries_orchestration_tests.house import House, build_house
-from queries_orchestration_tests.web.site import KEY, free_port
+from queries_orchestration_tests.postgres import free_port
+from queries_orchestration_tests.web.site import KEY
 
 CHROMIUM = "/usr/bin/chromium"
 NO_CHROMIUM = "Chromium is missing; install chromium"
