@@ -48,10 +48,12 @@ test: $(STAMP)
 soak: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup --soak $(ARGS)
 
-# What reports cost, beside their rows as CSV. Minutes; nothing else should run meanwhile.
+# What exports, reports and link checks cost, beside what others take. Minutes; nothing else should
+# run meanwhile.
 bench: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.exports
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.render_report
+	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.links
 
 format: $(STAMP)
 	@$(BIN)/ruff check --fix .

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.link_server import EMPTY
+from benchmarks.links import ask, link_place
 from benchmarks.measure import Measure, Result, Run, keep
 from benchmarks.place import COLUMNS, Place, export, in_child, sqlite_place
+from queries_orchestration_tests.postgres import PostgresServer
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +85,15 @@ def test_results_are_joined_by_name(tmp_path: Path, capsys: pytest.CaptureFixtur
         "c": (2, True),
     }
     assert capsys.readouterr().out.count("MISSED") == 1
+
+
+def test_link_checks_are_measured_beside_an_empty_route_and_recorded_each(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    with link_place(tmp_path, postgres, recipients=4) as place:
+        assert ask(place, (EMPTY,), 200, 0.2).value > 0
+        before = place.downloads()
+        asked = ask(place, place.paths, 302, 0.2)
+        assert asked.value > 0
+        # Each answer is a download, and each download a commit of its own.
+        assert place.downloads() - before >= asked.value * 0.2

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, select
+from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, select
 
 from queries_orchestration.model.outcomes import DeliveryState
 from queries_orchestration.store import recipients
@@ -77,7 +77,7 @@ def find(
 @cache
 def _statement() -> Select[Any]:
     made = occurrences.alias("made")  # the occurrence that the file was made for
-    workspace_id = bindparam("workspace_id")
+    workspace_id: BindParameter[str] = bindparam("workspace_id")
     return (
         select(
             deliveries.c.state,

@@ -15,6 +15,7 @@ from sqlalchemy.exc import (
     ArgumentError,
     DataError,
     DBAPIError,
+    DisconnectionError,
     IntegrityError,
     NotSupportedError,
     ProgrammingError,
@@ -24,6 +25,8 @@ from sqlalchemy.pool import NullPool
 from queries_orchestration.model.errors import InvalidSettings, StoreUnavailable
 
 SQLITE_BUSY_SECONDS: Final = 30
+IDLE_SECONDS: Final = 1.0
+_IDLE_SINCE: Final = "queries_idle_since"
 _READ_ONLY: Final = "queries_read_only"
 _NO_SUCH_TABLE: Final = "42P01"  # there was no `queries init`
 _OUR_FAULTS: Final = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
@@ -107,7 +110,7 @@ def _create_engine(url: str, kept_connections: int) -> Engine:
     except (ArgumentError, ValueError):
         raise InvalidSettings("QUERIES_DATABASE_URL cannot be read as a URL.") from None
     if parsed.get_backend_name() != "sqlite":
-        return create_engine(
+        engine = create_engine(
             parsed,
             **_pool(kept_connections),
             hide_parameters=True,
@@ -117,6 +120,9 @@ def _create_engine(url: str, kept_connections: int) -> Engine:
                 "options": "-c timezone=UTC",
             },
         )
+        if kept_connections:
+            _look_at_idle_connections(engine)
+        return engine
     if not parsed.database or parsed.database == ":memory:":
         raise InvalidSettings("QUERIES_DATABASE_URL must name a file, as sqlite:///queries.db.")
     try:
@@ -139,8 +145,29 @@ def _create_engine(url: str, kept_connections: int) -> Engine:
 def _pool(kept_connections: int) -> dict[str, Any]:
     if not kept_connections:
         return {"poolclass": NullPool}
-    # One that the server has ended meanwhile is found out when it is taken.
-    return {"pool_size": kept_connections, "max_overflow": 30, "pool_pre_ping": True}
+    return {"pool_size": kept_connections, "max_overflow": 30}
+
+
+def _look_at_idle_connections(engine: Engine) -> None:
+    """Find out, when a connection is taken, whether the server has ended it meanwhile.
+
+    One that was in use a moment ago is not looked at: a busy web server would ask twice as often.
+    """
+
+    def given_back(_connection: Any, record: Any) -> None:
+        record.info[_IDLE_SINCE] = time.monotonic()
+
+    def taken(connection: Any, record: Any, _proxy: Any) -> None:
+        if time.monotonic() - record.info.get(_IDLE_SINCE, time.monotonic()) <= IDLE_SECONDS:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error:
+            # The pool takes another one, until one is new.
+            raise DisconnectionError from None
+
+    event.listen(engine, "checkin", given_back)
+    event.listen(engine, "checkout", taken)
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:

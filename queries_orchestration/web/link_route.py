@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
-from queries_orchestration.model.errors import LinkRefused, QueriesError
+from queries_orchestration.model.errors import QueriesError, Refused
 from queries_orchestration.web import link_pages
 from queries_orchestration.web.asked import address_of, web_of
 from queries_orchestration.web.rate_limits import TooManyRequests
@@ -29,10 +29,10 @@ class LinkRoute(APIRoute):
             try:
                 web_of(request).limits.count_link(address_of(request), request.path_params["token"])
                 response = await answer(request)
-            except (LinkRefused, RequestValidationError):
-                response = link_pages.refused()
             except TooManyRequests as error:
                 response = link_pages.too_many(error.retry_after)
+            except (Refused, RequestValidationError):
+                response = link_pages.refused()
             except QueriesError as error:
                 log.warning("link_failed method=%s code=%s", request.method, error.code)
                 response = link_pages.try_again()

@@ -19,6 +19,7 @@ from queries_orchestration.store import database as store_database
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.tables import dispatcher_heartbeats, metadata, people, workspaces
 from queries_orchestration.store.types import Instant
+from queries_orchestration_tests.postgres import PostgresServer
 from queries_orchestration_tests.store.valid_rows import SLOT, set_up, valid_rows
 
 SQLITE_ONLY = pytest.mark.parametrize("shared_url", ["sqlite"], indirect=True)
@@ -193,3 +194,34 @@ def test_a_url_that_cannot_be_used_is_refused_without_repeating_it(url: str) -> 
     with pytest.raises(InvalidSettings, match="QUERIES_DATABASE_URL") as refused:
         Database(url)
     assert "secret" not in "".join(traceback.format_exception(refused.value))
+
+
+def test_kept_connections_that_the_server_has_ended_meanwhile_fail_nobody(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.create_database()
+    kept = Database(url, kept_connections=3)
+    ours = sa.text("SELECT pg_backend_pid()")
+    with kept.read() as one, kept.read() as other:
+        backends = {one.scalar(ours), other.scalar(ours)}
+    assert len(backends) == 2
+    with kept.read() as again:
+        assert again.scalar(ours) in backends
+    with Database(url).session() as operator:
+        for backend in backends:
+            assert operator.scalar(sa.text(f"SELECT pg_terminate_backend({backend}, 5000)"))
+    # Idle for longer than a moment: it is found out before anything is asked of it.
+    monkeypatch.setattr(store_database, "IDLE_SECONDS", -1.0)
+    with kept.read() as one, kept.read() as other:
+        assert not {one.scalar(ours), other.scalar(ours)} & backends
+    # A moment later it is told as what it is, and what comes next is served.
+    monkeypatch.setattr(store_database, "IDLE_SECONDS", 60.0)
+    kept = Database(url, kept_connections=1)
+    with kept.read() as one:
+        (backend,) = {one.scalar(ours)}
+    with Database(url).session() as operator:
+        assert operator.scalar(sa.text(f"SELECT pg_terminate_backend({backend}, 5000)"))
+    with pytest.raises(StoreUnavailable), kept.read() as one:
+        one.scalar(ours)
+    with kept.read() as one:
+        assert one.scalar(ours) is not None

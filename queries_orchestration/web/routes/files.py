@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Response
 
@@ -14,8 +14,10 @@ from queries_orchestration.web.routes.links import ANYTHING, PAGES, TokenOf
 
 router = APIRouter(tags=["links"], route_class=LinkRoute, responses=PAGES)
 
-_FILE = {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}
-_ANSWERS = {
+_FILE: Final[dict[str, Any]] = {
+    "content": {"application/octet-stream": {"schema": {"type": "string"}}}
+}
+_ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
     200: {"description": "The file, to be saved under its name.", **_FILE},
     206: {"description": "The part of it that was asked for.", **_FILE},
     416: {"description": "It has no such part.", **_FILE},
