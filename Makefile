@@ -21,7 +21,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_LINK_MODE := copy
 
-.PHONY: demo dev test soak bench lock format clean machine .venv
+.PHONY: demo dev test soak bench lock format openapi clean machine .venv
 .DELETE_ON_ERROR:
 
 demo: export QUERIES_DEMO := 1
@@ -58,6 +58,10 @@ bench: $(STAMP)
 format: $(STAMP)
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+# Writes docs/openapi.json as the routes are now.
+openapi: $(STAMP)
+	@$(CLEAN_ENV) $(BIN)/python -m queries_orchestration_tests.web.openapi_document
 
 # Resolves anew within what is locked; `make lock ARGS=--upgrade` takes the newest.
 lock: $(STAMP)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -11,10 +12,17 @@ from queries_orchestration.catalog.audited import audit_events
 from queries_orchestration.catalog.changes import CatalogChanges, changes_of
 from queries_orchestration.catalog.check import plan_workspace
 from queries_orchestration.catalog.documents import read_declared
-from queries_orchestration.catalog.plan import Planned, Row, ScheduleRows, WorkspacePlan
+from queries_orchestration.catalog.own_workspace import (
+    SENT_FILE,
+    only_own,
+    plan_own_workspace,
+    workspace_administered_by,
+)
+from queries_orchestration.catalog.plan import Planned, Row, WorkspacePlan
 from queries_orchestration.catalog.prune import PrunedRow, prune as prune_rows
+from queries_orchestration.catalog.schedule_rows import change_schedule, insert_schedule
 from queries_orchestration.catalog.shape import Shape
-from queries_orchestration.catalog.yaml_file import Node, read_yaml
+from queries_orchestration.catalog.yaml_file import Node, read_yaml, read_yaml_bytes
 from queries_orchestration.model.audit import By
 from queries_orchestration.model.clock import Clock
 from queries_orchestration.model.errors import InvalidCatalog
@@ -24,9 +32,7 @@ from queries_orchestration.store import (
     groups,
     outside_addresses,
     people,
-    recipients,
     report_queries,
-    schedules,
     sources,
     workspaces,
 )
@@ -69,22 +75,76 @@ def apply_catalog(
         shape.faults += faults
     declared = read_declared(documents, shape)
     now = clock()
-    pruned: list[PrunedRow] = []
     with database.transaction() as connection:
         lock_catalog(connection)
         plans = [
             plan_workspace(connection, workspace, shape, now, prune=prune, take_over=take_over)
             for workspace in declared
         ]
-        if shape.faults:
-            unique = dict.fromkeys(shape.faults)
-            raise InvalidCatalog(sorted(unique, key=lambda fault: (fault.file, fault.line)))
-        for plan in plans:
-            _write(connection, plan)
-            taken_away = _prune(connection, plan)
-            for event in audit_events(plan, taken_away, by=by, at=now):
-                audit.record(connection, event)
-            pruned += taken_away
+        return _carry_out(connection, plans, shape, now=now, environment=environment, by=by)
+
+
+def apply_own_catalog(
+    database: Database,
+    workspace_id: str,
+    sent: bytes,
+    *,
+    clock: Clock,
+    environment: Mapping[str, str],
+    by: By,
+    prune: bool = False,
+    take_over: bool = False,
+) -> CatalogChanges:
+    """Make the rows of one workspace as a file says that its administrator sends.
+
+    It speaks of no other workspace, and reads by no variable and has no limits but those that
+    whoever runs the installation has given the workspace.
+
+    Args:
+        sent: what the file holds.
+        by: an administrator of the workspace.
+
+    The other arguments and errors are those of :func:`apply_catalog`.
+
+    Raises:
+        Refused: who asks is no active administrator (``not_allowed``).
+    """
+    documents, faults = read_yaml_bytes(sent, SENT_FILE)
+    shape = Shape(faults)
+    declared = read_declared(documents, shape)
+    now = clock()
+    with database.transaction() as connection:
+        lock_catalog(connection)
+        place = workspace_administered_by(connection, workspace_id, by)
+        plans = [
+            plan_own_workspace(
+                connection, place, workspace, shape, now, prune=prune, take_over=take_over
+            )
+            for workspace in only_own(declared, place, shape)
+        ]
+        return _carry_out(connection, plans, shape, now=now, environment=environment, by=by)
+
+
+def _carry_out(
+    connection: Connection,
+    plans: Sequence[WorkspacePlan],
+    shape: Shape,
+    *,
+    now: datetime,
+    environment: Mapping[str, str],
+    by: By,
+) -> CatalogChanges:
+    """Write the plans, unless there is a fault."""
+    if shape.faults:
+        unique = dict.fromkeys(shape.faults)
+        raise InvalidCatalog(sorted(unique, key=lambda fault: (fault.file, fault.line)))
+    pruned: list[PrunedRow] = []
+    for plan in plans:
+        _write(connection, plan)
+        taken_away = _prune(connection, plan)
+        for event in audit_events(plan, taken_away, by=by, at=now):
+            audit.record(connection, event)
+        pruned += taken_away
     unset = (
         row.after.url_variable
         for plan in plans
@@ -115,7 +175,7 @@ def _write(connection: Connection, plan: WorkspacePlan) -> None:
         sources.add_version(connection, version)
     for shown in plan.report_queries:
         report_queries.insert(connection, shown)
-    _write_rows(connection, plan.schedules, _insert_schedule, _change_schedule)
+    _write_rows(connection, plan.schedules, insert_schedule, change_schedule)
 
 
 def _write_rows(
@@ -129,19 +189,3 @@ def _write_rows(
             insert(connection, row.after)
         elif row.outcome == "changed":
             change(connection, row.after)
-
-
-def _insert_schedule(connection: Connection, rows: ScheduleRows) -> None:
-    schedules.insert(connection, rows.schedule)
-    _set_recipients(connection, rows)
-
-
-def _change_schedule(connection: Connection, rows: ScheduleRows) -> None:
-    schedules.change(connection, rows.schedule)
-    _set_recipients(connection, rows)
-
-
-def _set_recipients(connection: Connection, rows: ScheduleRows) -> None:
-    schedule = rows.schedule
-    named = [recipients.NamedRecipient(one.kind, one.id) for one in rows.recipients]
-    recipients.set_recipients(connection, schedule.workspace_id, schedule.id, named)

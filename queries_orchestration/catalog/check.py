@@ -99,6 +99,7 @@ def plan_workspace(
         shape=shape,
         now=now,
         workspace=plan.workspace.after,
+        written_by=BY_FILE,
         people=check.people,
         recipients=recipient_check,
         sources=check.sources,

@@ -64,7 +64,8 @@ class RecipientCheck:
                 continue
             if any((other.kind, other.id) == (recipient.kind, recipient.id) for other in found):
                 # An address is not repeated.
-                who = f"`{one.person or one.group}`" if one.outside is None else "this address"
+                name = one.person or one.group
+                who = f"`{name}`" if name else "this address"
                 self._shape.fault(one.at, f"{what}: {who} is among its recipients twice")
                 continue
             found.append(recipient)
@@ -77,11 +78,21 @@ class RecipientCheck:
                 return None
             title = declared.outside.title or self._stored_title(outside.id)
             return ListedRecipient("outside", outside.id, title)
+        if declared.known:
+            return self._known(declared.known, declared.at, what)
         if declared.group:
             group = self._groups.find(declared.group, declared.at, what, self._shape)
             return ListedRecipient("group", group.id) if group is not None else None
         person = self._people.find(declared.person, declared.at, what, self._shape)
         return ListedRecipient("person", person.id) if person is not None else None
+
+    def _known(self, outside_id: str, at: Node, what: str) -> ListedRecipient | None:
+        known = self._by_id.get(outside_id)
+        if known is None or known.address is None:
+            self._shape.fault(at, f"{what}: there is no outside address of this id")
+            return None
+        outside = self._outside(DeclaredAddress(address=known.address, title=None), at, what)
+        return None if outside is None else ListedRecipient("outside", outside.id, known.title)
 
     def _outside(self, declared: DeclaredAddress, at: Node, what: str) -> OutsideAddress | None:
         mailbox = mailbox_key(declared.address)
@@ -108,9 +119,7 @@ class RecipientCheck:
         if declared.title is not None:
             first = self._named.setdefault(mailbox, at)
             if first is not at and declared.title != known.title:
-                self._shape.fault(
-                    at, f"{what}: this address has another name at {first.file}:{first.line}"
-                )
+                self._shape.fault(at, f"{what}: this address has another name at {first.place}")
             known = replace(known, title=declared.title)
         self._by_mailbox[mailbox] = known
         return known

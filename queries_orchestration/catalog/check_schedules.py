@@ -27,11 +27,15 @@ from queries_orchestration.store.workspaces import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleCheck:
-    """Checks the schedules of one workspace as its other rows will be after the apply."""
+    """Checks the schedules of one workspace as its other rows will be after the apply.
+
+    ``written_by`` says who writes them: a file, or somebody else.
+    """
 
     shape: Shape
     now: datetime
     workspace: Workspace
+    written_by: str
     people: Names[Person]
     recipients: RecipientCheck
     sources: SourceNames
@@ -72,7 +76,7 @@ class ScheduleCheck:
         schedule = replace(
             base,
             title=declared.title,
-            written_by="file",
+            written_by=self.written_by,
             source_id=source.id,
             pinned_version=_pin_kept(stored, source) or source.current_version,
             owner_id=owner.id,
@@ -106,7 +110,7 @@ class ScheduleCheck:
             id=new_id(),
             name=name,
             title="",
-            written_by="file",
+            written_by=self.written_by,
             source_id=source.id,
             pinned_version=source.current_version,
             owner_id=owner.id,

@@ -54,11 +54,16 @@ class DeclaredAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredRecipient:
-    """One recipient of a schedule: the name of a person or of a group, or an outside address."""
+    """One recipient of a schedule: the name of a person or of a group, or an outside address.
+
+    ``known`` is the id of an outside address that is there: who changes a schedule is told no
+    address, and must be able to keep one.
+    """
 
     at: Node
     person: str = ""
     group: str = ""
+    known: str = ""
     outside: DeclaredAddress | None = None
 
 

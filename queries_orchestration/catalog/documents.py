@@ -44,7 +44,7 @@ def _check_source_names(workspace: DeclaredWorkspace, shape: Shape) -> None:
             first = workspace.queries[name].at
             shape.fault(
                 report.at,
-                f"`{name}` of `reports` is a query at {first.file}:{first.line} already:"
+                f"`{name}` of `reports` is a query at {first.place} already:"
                 " queries and reports share one space of names",
             )
 
@@ -96,7 +96,7 @@ def _said_first(
     if value not in (None, "") and value != getattr(workspace, key):
         shape.fault(
             nodes[key],
-            f"the workspace `{workspace.name}` has another {key} at {first.file}:{first.line}",
+            f"the workspace `{workspace.name}` has another {key} at {first.place}",
         )
     return False
 
@@ -116,6 +116,4 @@ def _read_section(
             declared = replace(declared, faulty=True)
         first = section.setdefault(name, declared).at
         if first is not definition:
-            shape.fault(
-                definition, f"`{name}` of `{key}` is defined at {first.file}:{first.line} already"
-            )
+            shape.fault(definition, f"`{name}` of `{key}` is defined at {first.place} already")

@@ -54,6 +54,10 @@ def _read_recipient(node: Node, what: str, shape: Shape) -> DeclaredRecipient | 
         nodes = shape.mapping(node, told, required=("group",), optional=())
         group = shape.text(nodes["group"], f"`group` of {told}", longest=LONGEST_NAME)
         return DeclaredRecipient(at=node, group=group) if group else None
+    if "outside" in node.content:
+        nodes = shape.mapping(node, told, required=("outside",), optional=())
+        known = shape.text(nodes["outside"], f"`outside` of {told}", longest=LONGEST_NAME)
+        return DeclaredRecipient(at=node, known=known) if known else None
     nodes = shape.mapping(node, told, required=("address",), optional=("name",))
     title = shape.text(nodes.get("name"), f"`name` of {told}", longest=LONGEST_TITLE)
     address = read_address(nodes.get("address"), told, shape)

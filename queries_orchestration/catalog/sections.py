@@ -114,7 +114,7 @@ def _read_report(name: str, at: Node, shape: Shape) -> DeclaredReport:
     )
 
 
-def _read_schedule(name: str, at: Node, shape: Shape) -> DeclaredSchedule:
+def read_schedule(name: str, at: Node, shape: Shape) -> DeclaredSchedule:
     what = f"the schedule `{name}`"
     nodes = shape.mapping(
         at,
@@ -265,5 +265,5 @@ SECTIONS: Final[dict[str, SectionReader]] = {
     "datasets": _read_dataset,
     "queries": _read_query,
     "reports": _read_report,
-    "schedules": _read_schedule,
+    "schedules": read_schedule,
 }

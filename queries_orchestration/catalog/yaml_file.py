@@ -50,8 +50,9 @@ Content = Scalar | list["Node"] | dict[str, "Node"]
 class Node:
     """One value of a file; the value of a mapping's key stands on the key's line.
 
-    ``size`` counts it and the nodes below, with every alias as often as it is used; ``depth``
-    is the number of levels below.
+    Of a JSON document, ``file`` is the value's JSON pointer and ``line`` is 0. ``size`` counts it
+    and the nodes below, with every alias as often as it is used; ``depth`` is the number of levels
+    below.
     """
 
     file: str
@@ -59,6 +60,11 @@ class Node:
     content: Content
     size: int = 1
     depth: int = 0
+
+    @property
+    def place(self) -> str:
+        """Return where it stands, for a message."""
+        return f"{self.file}:{self.line}" if self.line else self.file
 
     def plain(self) -> Any:
         """Return the value without lines: what JSON can hold."""
@@ -81,6 +87,15 @@ def read_yaml(path: Path) -> tuple[list[Node], list[CatalogFault]]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         return [], [CatalogFault(file, 1, f"cannot be read: {reason or 'not a file name'}")]
+    return read_yaml_bytes(raw, file)
+
+
+def read_yaml_bytes(raw: bytes, file: str) -> tuple[list[Node], list[CatalogFault]]:
+    """Return the documents of what a file holds, as :func:`read_yaml`.
+
+    Args:
+        file: what faults call it.
+    """
     if len(raw) > MAX_BYTES:
         return [], [CatalogFault(file, 1, f"is larger than {MAX_BYTES} bytes: split it")]
     try:

@@ -58,28 +58,34 @@ def governed_schedules(
     return schedules.page(connection, workspace_id, owner_id=owner_id, limit=limit, after=after)
 
 
+def _governed(connection: Connection, schedule: Schedule | None, by: By) -> Schedule:
+    if schedule is None or not _governs(connection, schedule, by):
+        raise no_such_schedule()
+    return schedule
+
+
+def no_such_schedule() -> NotFound:
+    """Return the answer to whoever asks for a schedule that is not there, or not theirs."""
+    return NotFound("There is no such schedule, or it is not yours to run.")
+
+
 def occurrence_governed_by(
     connection: Connection, workspace_id: str, *, key: str, by: By
 ) -> tuple[Occurrence, Schedule]:
-    """Return an occurrence of a schedule over which who asks has authority, and the schedule.
+    """Return an occurrence over whose schedule who asks has authority, and the schedule.
 
     Args:
         key: any text.
 
     Raises:
-        NotFound: there is no such occurrence, or who asks has none: always the same answer.
+        NotFound: there is no such occurrence in the workspace, or who asks has none: always the
+            same answer.
     """
-    occurrence = occurrences.get(connection, workspace_id, key) if is_one_line(key) else None
-    schedule = occurrence and schedules.get(connection, workspace_id, occurrence.schedule_id)
-    if occurrence is None or not schedule or not _governs(connection, schedule, by):
+    found = occurrences.get(connection, workspace_id, key) if is_one_line(key) else None
+    schedule = found and schedules.get(connection, workspace_id, found.schedule_id)
+    if not found or not schedule or not _governs(connection, schedule, by):
         raise NotFound("There is no such occurrence, or its schedule is not yours to run.")
-    return occurrence, schedule
-
-
-def _governed(connection: Connection, schedule: Schedule | None, by: By) -> Schedule:
-    if schedule is None or not _governs(connection, schedule, by):
-        raise NotFound("There is no such schedule, or it is not yours to run.")
-    return schedule
+    return found, schedule
 
 
 def _governs(connection: Connection, schedule: Schedule, by: By) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from queries_orchestration.deliveries.addressed import unreached
-from queries_orchestration.deliveries.authority import schedule_governed_by
+from queries_orchestration.deliveries.authority import occurrence_governed_by
 from queries_orchestration.deliveries.resolve import source_of
 from queries_orchestration.deliveries.run_now import told_via
 from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.exports.open_source import open_file_source
 from queries_orchestration.model.audit import AuditEvent, By, Subject
-from queries_orchestration.model.errors import NotFound, Refused
+from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.ids import new_id, request_key
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import audit, exports, occurrences, resends
@@ -49,7 +49,10 @@ def resend(
     at = backends.clock()
     person_id = by.as_person()
     with backends.database.transaction() as connection:
-        origin, schedule = _governed(connection, workspace_id, occurrence_key, by)
+        found, schedule = occurrence_governed_by(
+            connection, workspace_id, key=occurrence_key, by=by
+        )
+        origin = _origin_of(connection, found)
         if origin.outcome is None:
             raise Refused(
                 "It is not settled yet: what fails for a while is tried again by itself.",
@@ -106,20 +109,9 @@ def resend(
     return key
 
 
-def _governed(
-    connection: Connection, workspace_id: str, key: str, by: By
-) -> tuple[Occurrence, Schedule]:
-    origin_key = resends.origin_of(connection, workspace_id, key) or key
-    origin = occurrences.get(connection, workspace_id, origin_key)
-    if origin is None:
-        raise _not_found()
-    try:
-        schedule = schedule_governed_by(
-            connection, workspace_id, schedule_id=origin.schedule_id, by=by
-        )
-    except NotFound:
-        raise _not_found() from None
-    return origin, schedule
+def _origin_of(connection: Connection, found: Occurrence) -> Occurrence:
+    key = resends.origin_of(connection, found.workspace_id, found.key)
+    return (key and occurrences.get(connection, found.workspace_id, key)) or found
 
 
 def _file_of(connection: Connection, schedule: Schedule, origin: Occurrence) -> ExportFile:
@@ -136,7 +128,3 @@ def _file_of(connection: Connection, schedule: Schedule, origin: Occurrence) -> 
 def _is_under_way(connection: Connection, workspace_id: str, key: str) -> bool:
     found = occurrences.get(connection, workspace_id, key)
     return found is not None and found.outcome is None
-
-
-def _not_found() -> NotFound:
-    return NotFound("There is no such occurrence, or its schedule is not yours to run.")

@@ -11,6 +11,7 @@ from typing import Literal
 from queries_orchestration.deliveries.authority import schedule_governed_by
 from queries_orchestration.deliveries.resolve import is_changed, queue_export, source_of
 from queries_orchestration.model.audit import AuditEvent, By, Subject
+from queries_orchestration.model.client_keys import check_client_key
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.model.ids import new_id, request_key
 from queries_orchestration.receives.backends import Backends
@@ -32,38 +33,49 @@ def run_now(
 
     Args:
         by: who clicks, a person, and as whom it is read.
-        client_key: what the client calls this click; the same click twice is one occurrence.
+        client_key: what the client calls this click of this schedule; the same click twice is one
+            occurrence.
         reason: why, for the history.
         purpose: a ``test`` is sent to the person alone, and has no effect on the schedule.
 
     Raises:
         NotFound: there is no such schedule, or the person has no authority over it.
         Refused: the schedule has ended (``schedule_ended``), or no person asks
-            (``person_required``).
+            (``person_required``); the key is none (``invalid_client_key``), or was given to
+            another click, with another reason or purpose (``client_key_reused``).
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue,
         SourceUnavailable: the person cannot open the source now; nothing was written.
     """
     at = backends.clock()
     person_id = by.as_person()
+    if client_key is not None:
+        check_client_key(client_key)
     key = request_key(schedule_id, new_id())
     with backends.database.transaction() as connection:
 
         def of_this_click() -> Occurrence | None:
             if client_key is None:
                 return None
-            return occurrences.of_click(
+            made = occurrences.of_click(
                 connection,
                 workspace_id,
                 schedule_id,
                 requested_by=person_id,
                 client_key=client_key,
             )
+            if made and (made.purpose, made.reason) != (purpose, reason):
+                raise Refused(
+                    f"The key {client_key!r} was given to another run of this schedule: take"
+                    " another key for this one.",
+                    code="client_key_reused",
+                )
+            return made
 
         schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
-        if schedule.state == "ended":
-            raise Refused("The schedule has ended; it runs no more.", code="schedule_ended")
         if made := of_this_click():
             return made.key
+        if schedule.state == "ended":
+            raise Refused("The schedule has ended; it runs no more.", code="schedule_ended")
         source = source_of(connection, schedule)
         with connection.begin_nested() as attempt:
             export_id = queue_export(

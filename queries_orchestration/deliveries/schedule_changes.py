@@ -5,7 +5,7 @@ A person needs authority over it; whoever runs the installation needs none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -31,6 +31,7 @@ from queries_orchestration.store import (
 )
 from queries_orchestration.store.catalog_lock import lock_catalog
 from queries_orchestration.store.removal import retire_schedule
+from queries_orchestration.store.schedule_tags import check_unchanged
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source
 from queries_orchestration.store.transfers import Transfer
@@ -231,20 +232,33 @@ def transfer(
         return _schedule(connection, workspace_id, schedule_id)
 
 
-def delete_schedule(backends: Backends, workspace_id: str, *, schedule_id: str, by: By) -> None:
+def delete_schedule(
+    backends: Backends,
+    workspace_id: str,
+    *,
+    schedule_id: str,
+    by: By,
+    expected: Collection[str] | None = None,
+) -> None:
     """Take a schedule away; one that has a history ends instead, and its history stays.
 
     What is admitted already is still delivered.
 
+    Args:
+        expected: the tags (``store.schedule_tags``) of which it must have one; None: whatever it
+            has.
+
     Raises:
         NotFound: there is no such schedule, or who asks has no authority over it: always the same
             answer.
-        Refused: it has ended already, and its history keeps it (``schedule_ended``).
+        Refused: it has ended already, and its history keeps it (``schedule_ended``), or it is
+            another than expected (``changed_meanwhile``).
     """
     at = backends.clock()
     with backends.database.transaction() as connection:
         lock_catalog(connection)  # before the first read
         schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
+        check_unchanged(connection, schedule, expected)
         if retire_schedule(connection, schedule, written_by="other") is None:
             raise Refused(
                 "The schedule has ended already; its history keeps it.", code="schedule_ended"

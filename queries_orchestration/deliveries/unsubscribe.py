@@ -12,8 +12,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from queries_orchestration.model.audit import Action, AuditEvent, By, Subject
-from queries_orchestration.model.errors import LinkRefused, NotFound
+from queries_orchestration.deliveries.authority import schedule_governed_by
+from queries_orchestration.model.access import ADMINISTRATOR
+from queries_orchestration.model.audit import NOT_ALLOWED, Action, AuditEvent, By, Subject
+from queries_orchestration.model.errors import LinkRefused, NotFound, Refused
+from queries_orchestration.model.titles import is_one_line
 from queries_orchestration.model.unsubscribe_links import verify
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import (
@@ -124,6 +127,50 @@ def record_unsubscription(
         changed |= outside_addresses.set_unsubscribed(connection, workspace_id, recipient_id, at=at)
     if changed:
         _record(connection, workspace_id, schedule_id, "unsubscribed", recipient_id, by=by, at=at)
+
+
+def resubscribe(
+    backends: Backends, workspace_id: str, *, schedule_id: str, recipient: str, by: By
+) -> str:
+    """Let a recipient who had unsubscribed have the schedule's messages again, at their own wish.
+
+    Args:
+        recipient: a person's name, or the id of an outside address.
+        by: an administrator: who has ended messages is not to be moved by who sends them.
+
+    Returns:
+        The recipient's id.
+
+    Raises:
+        NotFound: there is no such schedule, or it is not theirs, or no such recipient.
+        Refused: who asks is no administrator (``not_allowed``), or the recipient had not
+            unsubscribed (``not_unsubscribed``).
+    """
+    at = backends.clock()
+    with backends.database.transaction() as connection:
+        schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
+        asker = people.get(connection, workspace_id, by.as_person())
+        if asker is None or ADMINISTRATOR not in asker.roles:
+            raise Refused(
+                "Only an administrator lets somebody have messages again, at their own wish.",
+                code=NOT_ALLOWED,
+            )
+        found = is_one_line(recipient) and (
+            people.by_name(connection, workspace_id, recipient)
+            or outside_addresses.get(connection, workspace_id, recipient)
+        )
+        if not found:
+            raise NotFound("There is no such recipient: give a person's name, or an id as told.")
+        if not forget_unsubscription(
+            connection,
+            workspace_id,
+            schedule_id=schedule_id,
+            recipient_id=found.id,
+            by=by,
+            at=at,
+        ):
+            raise Refused("They had not unsubscribed from it.", code="not_unsubscribed")
+        return found.id
 
 
 def forget_unsubscription(

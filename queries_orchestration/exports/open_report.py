@@ -52,6 +52,14 @@ class OpenedSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReport:
+    """One version of a report as it stands, with its queries by name."""
+
+    report: Report
+    queries: Mapping[str, StoredQuery]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedReport:
     """A report ready to be read.
 
@@ -97,17 +105,10 @@ def open_report(
     reader = people.get(connection, workspace_id, actor_id)
     # Also where no section reads anything.
     check_active(actor_of(connection, workspace_id, actor_id))
-    stored = sources.version(connection, workspace_id, source_id, version)
-    if stored is None or workspace is None or reader is None:
-        raise SourceGone("This version of the report is no longer there.")
-    shown = report_queries.of_version(connection, workspace_id, source_id, version)
-    queries = {name: _load(connection, one) for name, one in shown.items()}
-    try:
-        report = parse_report(
-            stored.definition, {name: loaded.query for name, loaded in queries.items()}
-        )
-    except InvalidQuery as error:
-        raise SourceBroken(f"The report no longer fits its queries: {error.message}") from error
+    if workspace is None or reader is None:
+        raise _gone()
+    stored = load_report(connection, workspace_id, source_id, version)
+    report, queries = stored.report, stored.queries
     values = resolve_values(
         report.parameters, given_values, moment=moment, time_zone=time_zone, of="report"
     )
@@ -145,6 +146,32 @@ def open_report(
         values=values,
         stored_values=stored_form(values),
     )
+
+
+def load_report(
+    connection: Connection, workspace_id: str, source_id: str, version: int
+) -> StoredReport:
+    """Load one version of a report with its queries.
+
+    Raises:
+        SourceGone, SourceBroken: it or a query of it is not there, or no longer fits.
+    """
+    stored = sources.version(connection, workspace_id, source_id, version)
+    if stored is None:
+        raise _gone()
+    shown = report_queries.of_version(connection, workspace_id, source_id, version)
+    queries = {name: _load(connection, one) for name, one in shown.items()}
+    try:
+        report = parse_report(
+            stored.definition, {name: loaded.query for name, loaded in queries.items()}
+        )
+    except InvalidQuery as error:
+        raise SourceBroken(f"The report no longer fits its queries: {error.message}") from error
+    return StoredReport(report=report, queries=queries)
+
+
+def _gone() -> SourceGone:
+    return SourceGone("This version of the report is no longer there.")
 
 
 def _load(connection: Connection, shown: ShownQuery) -> StoredQuery:

@@ -18,6 +18,8 @@ from queries_orchestration.model.parts import Part
 if TYPE_CHECKING:
     from queries_orchestration.model.datasets import Dataset
 
+AUTHOR: Final = "author"
+"""The role that makes schedules of its own."""
 ADMINISTRATOR: Final = "administrator"
 """The role that governs every schedule of its workspace."""
 

@@ -3,7 +3,8 @@
     QueriesError                 code + a message that says what to do
     ├── PermanentError           trying again cannot help: the work settles
     │   ├── Refused              bad input, refused before anything is written (exit status 2)
-    │   │   ├── InvalidSettings · InvalidCatalog · InvalidRecurrence · UnknownTimeZone
+    │   │   ├── InvalidSettings · InvalidCatalog · InvalidDefinition · InvalidRecurrence
+    │   │   ├── UnknownTimeZone
     │   │   ├── InvalidQuery · InvalidRuntimeValue · FieldNotAvailable · NotFound
     │   │   └── InvalidAddress · LinkRefused · EventRefused · TooManyExports
     │   ├── AccessLost           the actor may not open the source (pauses an automatic schedule)
@@ -152,6 +153,24 @@ class InvalidCatalog(Refused):
 
     def __init__(self, faults: Sequence[CatalogFault]) -> None:
         super().__init__("\n".join(str(fault) for fault in faults))
+        self.faults = tuple(faults)
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionFault:
+    """One thing wrong in a definition; ``pointer`` is a JSON pointer (RFC 6901), "" for all."""
+
+    pointer: str
+    message: str
+
+
+class InvalidDefinition(Refused):
+    """All faults of one definition, together."""
+
+    code = "invalid_definition"
+
+    def __init__(self, faults: Sequence[DefinitionFault]) -> None:
+        super().__init__("\n".join(f"{fault.pointer}: {fault.message}" for fault in faults))
         self.faults = tuple(faults)
 
 

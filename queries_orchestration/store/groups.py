@@ -23,8 +23,12 @@ class Group:
     written_by: str = "other"
 
 
-def listing(connection: Connection, workspace_id: str) -> list[Group]:
-    """Return the groups of the workspace by name."""
+def listing(connection: Connection, workspace_id: str, *, after: str | None = None) -> list[Group]:
+    """Return the groups of the workspace by name.
+
+    Args:
+        after: the name that they come after.
+    """
     members: dict[str, list[str]] = {}
     for row in connection.execute(
         select(group_members.c.group_id, group_members.c.person_id)
@@ -32,9 +36,10 @@ def listing(connection: Connection, workspace_id: str) -> list[Group]:
         .order_by(group_members.c.group_id, group_members.c.position)
     ):
         members.setdefault(row.group_id, []).append(row.person_id)
-    rows = connection.execute(
-        select(groups).where(groups.c.workspace_id == workspace_id).order_by(groups.c.name)
-    )
+    query = select(groups).where(groups.c.workspace_id == workspace_id).order_by(groups.c.name)
+    if after is not None:
+        query = query.where(groups.c.name > after)
+    rows = connection.execute(query)
     return [Group(**row._mapping, members=tuple(members.get(row.id, ()))) for row in rows]
 
 

@@ -51,9 +51,15 @@ def by_name(connection: Connection, workspace_id: str, name: str) -> Source | No
     return one_or_none(connection, Source, query)
 
 
-def listing(connection: Connection, workspace_id: str) -> list[Source]:
-    """Return the sources of the workspace by name, archived ones too."""
+def listing(connection: Connection, workspace_id: str, *, after: str | None = None) -> list[Source]:
+    """Return the sources of the workspace by name, archived ones too.
+
+    Args:
+        after: the name that they come after.
+    """
     query = select(sources).where(sources.c.workspace_id == workspace_id).order_by(sources.c.name)
+    if after is not None:
+        query = query.where(sources.c.name > after)
     return every(connection, Source, query)
 
 

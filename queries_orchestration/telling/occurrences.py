@@ -71,6 +71,7 @@ def _file(
     if export is None or export.state != "ready":
         return None
     return {
+        "export": export.id,
         "format": export.format,
         "rows": export.rows,
         "size": export.size,

@@ -47,6 +47,39 @@ def schedule_json(connection: Connection, place: Workspace, plan: Schedule) -> d
     }
 
 
+def definition_json(connection: Connection, place: Workspace, plan: Schedule) -> dict[str, Any]:
+    """Return the definition of a schedule in the keys of the catalog.
+
+    Outside addresses stand in it by their ids.
+    """
+    source = sources.get(connection, place.id, plan.source_id)
+    owner = people.get(connection, place.id, plan.owner_id)
+    kind = source.kind if source else "query"
+    told = {
+        "title": plan.title,
+        kind: source.name if source else None,
+        "owner": owner.name if owner else None,
+        "cron": plan.cron,
+        "time_zone": plan.time_zone,
+        "last_day": plan.last_day,
+        "starts_on": plan.starts_on and plan.starts_on.isoformat(),
+        "ends_on": plan.ends_on and plan.ends_on.isoformat(),
+        "format": plan.format,
+        "values": plan.runtime_values,
+        "recipients": [_recipient(one) for one in recipients_json(connection, place, plan)],
+        "skip_empty": plan.skip_empty if kind == "query" else None,
+        "missed_slots": plan.missed_slots,
+        "lateness_limit": plan.lateness_limit,
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _recipient(told: dict[str, Any]) -> str | dict[str, Any]:
+    if told["person"]:
+        return str(told["person"])
+    return {"group": told["group"]} if told["group"] else {"outside": told["outside"]}
+
+
 def transfers_json(connection: Connection, plan: Schedule) -> list[dict[str, Any]]:
     """Return who gave the schedule to whom, and why."""
 

@@ -15,7 +15,21 @@ from queries_orchestration.web.body_limit import BodyLimit
 from queries_orchestration.web.pages import pages
 from queries_orchestration.web.rate_limits import RateLimits
 from queries_orchestration.web.response_headers import ResponseHeaders
-from queries_orchestration.web.routes import exports, files, health, links, webhooks
+from queries_orchestration.web.routes import (
+    catalog,
+    exports,
+    files,
+    groups,
+    health,
+    links,
+    occurrences,
+    recurrences,
+    schedule_actions,
+    schedule_history,
+    schedules,
+    sources,
+    webhooks,
+)
 from queries_orchestration.web.unforeseen import Unforeseen
 
 API = "/api/v1"
@@ -45,6 +59,14 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
     )
     problems.install(app)
     app.include_router(exports.router, prefix=API)
+    app.include_router(schedules.router, prefix=API)
+    app.include_router(schedule_actions.router, prefix=API)
+    app.include_router(schedule_history.router, prefix=API)
+    app.include_router(recurrences.router, prefix=API)
+    app.include_router(occurrences.router, prefix=API)
+    app.include_router(sources.router, prefix=API)
+    app.include_router(groups.router, prefix=API)
+    app.include_router(catalog.router, prefix=API)
     app.include_router(health.router)
     app.include_router(links.router)
     app.include_router(files.router)

@@ -10,6 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from queries_orchestration.communications.https_fetch import https_fetch
 from queries_orchestration.communications.sns_signatures import Fetch, SnsSignatures
+from queries_orchestration.model.audit import By
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import people, workspaces
 from queries_orchestration.store.people import Person
@@ -37,6 +38,11 @@ class Caller:
 
     workspace: Workspace
     person: Person
+
+    @property
+    def by(self) -> By:
+        """Who asks, for what they ask for by the API."""
+        return By(via="api", person_id=self.person.id)
 
 
 def web_of(request: Request) -> Web:

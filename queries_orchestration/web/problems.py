@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from queries_orchestration.model.errors import (
     AccessLost,
     InvalidCatalog,
+    InvalidDefinition,
     NotFound,
     PermanentError,
     QueriesError,
@@ -41,6 +42,11 @@ _OF_CODE: Final[Mapping[str, int]] = {
     "already_transferred": 409,
     "belongs_to_delivery": 409,
     "client_key_reused": 409,
+    "name_taken": 409,
+    "not_settled": 409,
+    "nothing_to_resend": 409,
+    "no_file": 409,
+    "not_unsubscribed": 409,
     "report_not_current": 409,
     "not_ready": 409,
     "export_failed": 409,
@@ -137,6 +143,9 @@ def problem_of(error: QueriesError) -> JSONResponse:
             for fault in error.faults
         ]
         return problem(status, error.code, "The definitions have faults.", faults=faults)
+    if isinstance(error, InvalidDefinition):
+        faults = [{"pointer": fault.pointer, "message": fault.message} for fault in error.faults]
+        return problem(status, error.code, "The definition has faults.", faults=faults)
     retry_after = RETRY_AFTER if status == HTTPStatus.SERVICE_UNAVAILABLE else None
     return problem(status, error.code, error.message, retry_after=retry_after)
 

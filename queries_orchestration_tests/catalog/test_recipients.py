@@ -105,9 +105,28 @@ schedules:
     assert [title for _, title in outside(database)] == ["Jane Roe"]
 
 
+def test_an_address_that_is_there_may_be_named_by_its_id(
+    apply: Apply, database: Database, faults_of: Refuse
+) -> None:
+    apply(with_recipients(f"[{JANE}]"))
+    schedule = schedule_of(database)
+    with database.read() as connection:
+        (jane,) = recipients.of_schedule(connection, schedule.workspace_id, schedule.id)
+    by_id = f"{{outside: {jane.id}}}"
+    assert touched(apply(with_recipients(f"[{by_id}]"))) == {}
+    assert outside(database) == [("jane@partner.example", "Jane Doe")]
+    (twice,) = faults_of(with_recipients(f"[{by_id}, {JANE}]"))
+    assert "this address is among its recipients twice" in twice.message
+    (closed,) = faults_of(
+        with_recipients(f"[{by_id}]").replace("[Partner.example]", "[other.example]")
+    )
+    assert "addresses of this domain are not allowed here" in closed.message
+
+
 @pytest.mark.parametrize(
     ("listed", "message"),
     [
+        ("[{outside: nobody}]", "there is no outside address of this id"),
         ("[{group: sale}]", "there is no group `sale`: did you mean `sales`?"),
         ("[{group: sales}, ann, {group: sales}]", "`sales` is among its recipients twice"),
         ("[ann, ann]", "`ann` is among its recipients twice"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.deliveries.run_now import run_now
-from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.model.errors import QueriesError, Refused
 from queries_orchestration.receives.publish import Answer, Launch, publish
 from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import tables
@@ -105,6 +106,23 @@ def test_a_double_click_with_one_key_is_one_occurrence(house: House) -> None:
     assert first == again
     assert other != first
     assert len(house.history()) == 2
+
+
+@pytest.mark.parametrize("other", [{"purpose": "test"}, {"reason": "Another."}])
+def test_a_key_is_of_one_click_and_not_of_another(house: House, other: dict[str, Any]) -> None:
+    asked: dict[str, Any] = {
+        "schedule_id": house.schedule().id,
+        "by": house.by("ada"),
+        "client_key": "click",
+    }
+    key = run_now(house.backends, house.workspace_id, **asked)
+    with pytest.raises(Refused) as refusal:
+        run_now(house.backends, house.workspace_id, **asked | other)
+    assert refusal.value.code == "client_key_reused"
+    with pytest.raises(Refused) as refusal:
+        run_now(house.backends, house.workspace_id, **asked | {"client_key": "a\nb"})
+    assert refusal.value.code == "invalid_client_key"
+    assert [one.key for one in house.history()] == [key]
 
 
 def test_two_processes_with_one_click_make_one_occurrence(house: House) -> None:

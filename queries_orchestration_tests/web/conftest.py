@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from queries_orchestration_tests.house import House
+from queries_orchestration_tests.web.office import CATALOG
 from queries_orchestration_tests.web.site import Site, open_site
 
 
@@ -14,3 +15,10 @@ from queries_orchestration_tests.web.site import Site, open_site
 def site(house: House) -> Iterator[Site]:
     with open_site(house) as opened:
         yield opened
+
+
+@pytest.fixture
+def office(site: Site) -> Site:
+    """The application over more people, see ``office.py``."""
+    site.house.apply(CATALOG)
+    return site

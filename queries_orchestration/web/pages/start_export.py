@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData
 
 from queries_orchestration.exports.admit import admit_export
-from queries_orchestration.exports.offered import offered_source, offered_sources
+from queries_orchestration.exports.openable import openable_source, openable_sources
 from queries_orchestration.model.audit import Subject
 from queries_orchestration.model.errors import (
     ACCESS_CODES,
@@ -39,7 +39,9 @@ router = APIRouter(prefix="/export", include_in_schema=False)
 def choose(request: Request, visitor: VisitorOf, backends: BackendsOf) -> Response:
     """Show which queries and reports the visitor may open."""
     with backends.database.read() as connection:
-        found = offered_sources(connection, visitor.workspace.id, person_id=visitor.person.id)
+        found = list(
+            openable_sources(connection, visitor.workspace.id, person_id=visitor.person.id)
+        )
     return page(request, "sources", visitor, sources=found)
 
 
@@ -57,7 +59,7 @@ def start(
     visitor = sent.visitor
     try:
         with backends.database.read() as connection:
-            offered = offered_source(
+            offered = openable_source(
                 connection, visitor.workspace.id, person_id=visitor.person.id, name=source
             )
         with refusals_recorded(
@@ -111,7 +113,7 @@ def _asking(
 ) -> Response:
     backends = web_of(request).backends
     with backends.database.read() as connection:
-        offered = offered_source(
+        offered = openable_source(
             connection, visitor.workspace.id, person_id=visitor.person.id, name=name
         )
     headers = {}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, BackgroundTasks, Header, Response
+from fastapi import APIRouter, BackgroundTasks, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,11 +13,11 @@ from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.cancel import cancel_export
 from queries_orchestration.exports.download import download
 from queries_orchestration.exports.look_up import look_up, own_exports
-from queries_orchestration.model.audit import By
 from queries_orchestration.model.errors import ACCESS_CODES, NotFound, QueriesError
 from queries_orchestration.orchestration.publish_now import publish_now
 from queries_orchestration.telling.exports import export_json
 from queries_orchestration.web.asked import BackendsOf, Caller, CallerOf
+from queries_orchestration.web.clicks import ClientKey
 from queries_orchestration.web.cursors import CursorOf, LimitOf, read_cursor, write_cursor
 from queries_orchestration.web.problems import documented
 
@@ -83,18 +83,8 @@ class ToldExports(BaseModel):
     next_cursor: str | None
 
 
-ClientKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        max_length=200,
-        description="What the client calls this click: the same click twice is one.",
-    ),
-]
-
-
 @router.post(
-    "", status_code=202, response_model=ToldExport, responses=documented(404, 409, 413, 429)
+    "", status_code=202, response_model=ToldExport, responses=documented(400, 404, 409, 413, 429)
 )
 def start(
     asked: StartExport,
@@ -109,7 +99,7 @@ def start(
         export_id = admit_export(
             backends,
             caller.workspace.id,
-            by=By(via="api", person_id=caller.person.id),
+            by=caller.by,
             source_name=asked.source,
             file_format=asked.format,
             given_values=asked.values,
@@ -154,8 +144,7 @@ def show(export_id: str, caller: CallerOf, backends: BackendsOf) -> dict[str, An
 @router.post("/{export_id}/cancel", response_model=ToldExport, responses=documented(404, 409))
 def cancel(export_id: str, caller: CallerOf, backends: BackendsOf) -> dict[str, Any]:
     """Cancel an export that is not finished."""
-    by = By(via="api", person_id=caller.person.id)
-    cancel_export(backends, caller.workspace.id, by=by, export_id=export_id)
+    cancel_export(backends, caller.workspace.id, by=caller.by, export_id=export_id)
     return _told(backends, caller, export_id)
 
 
@@ -171,7 +160,7 @@ def file(export_id: str, caller: CallerOf, backends: BackendsOf) -> RedirectResp
         backends.database,
         backends.storage,
         workspace_id=caller.workspace.id,
-        by=By(via="api", person_id=caller.person.id),
+        by=caller.by,
         export_id=export_id,
         clock=backends.clock,
         environment=backends.environment,
