@@ -1,4 +1,4 @@
-"""``make dev``: the examples in the Dagster UI, where the schedules deliver by themselves.
+"""``make dev``: the examples on our pages and in Dagster's, where schedules deliver by themselves.
 
 What is in ``build/dev`` stays between two runs; remove the folder to begin anew.
 """
@@ -6,10 +6,11 @@ What is in ``build/dev`` stays between two runs; remove the folder to begin anew
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import socket
+import subprocess
 import sys
+import threading
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -22,10 +23,13 @@ from examples.place import CATALOG, EVERY_FIVE_MINUTES, ROOT, CommandFailed, Pla
 
 HOST: Final = "127.0.0.1"
 USUAL_PORT: Final = 3000
+USUAL_PAGES_PORT: Final = 8080
+ENDS_WITHIN: Final = 20
+"""Seconds that a server has to end after it was asked to."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prepare the folder and become ``dagster dev``; returns a status only if that fails."""
+    """Prepare the folder, and serve until Ctrl-C or one of the servers ends; return a status."""
     parser = argparse.ArgumentParser(prog="python -m examples.dev", description=__doc__)
     parser.add_argument(
         "--into",
@@ -33,7 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
         default=ROOT / "build" / "dev",
         help="folder of the workspace, kept between two runs (default: build/dev)",
     )
-    parser.add_argument("--port", type=int, help="of the UI (default: 3000, or a free one)")
+    parser.add_argument("--port", type=int, help="of Dagster's UI (default: 3000, or a free one)")
+    parser.add_argument(
+        "--pages", type=int, help="port of the pages (default: 8080, or a free one)"
+    )
     asked = parser.parse_args(arguments)
     place = Place(asked.into.resolve())
     try:
@@ -42,9 +49,9 @@ def main(arguments: list[str] | None = None) -> int:
         click.secho(f"The workspace could not be made. {error}", fg="red", err=True)
         return 1
     port = asked.port or free_port()
-    tell(place, port)
-    become_dagster(place, port)
-    return 1
+    pages = asked.pages or free_port(USUAL_PAGES_PORT)
+    tell(place, port, pages)
+    return serve(place, port, pages)
 
 
 def prepare(place: Place) -> None:
@@ -62,9 +69,9 @@ def prepare(place: Place) -> None:
     place.queries("catalog", "apply", *CATALOG, EVERY_FIVE_MINUTES)
 
 
-def free_port() -> int:
+def free_port(usual: int = USUAL_PORT) -> int:
     """Return the usual port, or another one if that is taken."""
-    for port in (USUAL_PORT, 0):
+    for port in (usual, 0):
         with closing(socket.socket()) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -75,14 +82,22 @@ def free_port() -> int:
     raise CommandFailed("There is no free port for the UI.")
 
 
-def tell(place: Place, port: int) -> None:
+def tell(place: Place, port: int, pages: int) -> None:
     """Say where everything will be seen."""
+    token = place.queries("token", "--workspace", "new-york", "--as", "ada")["token"]
     home = f"QUERIES_HOME={shown(place.folder)} .venv/bin/queries"
     click.secho("\nQueries, on a schedule: the development workspace", bold=True)
     for what, where in (
-        ("The UI", f"http://{HOST}:{port}, ready in some seconds; Ctrl-C stops it"),
+        ("The pages", f"http://{HOST}:{pages}, ready in some seconds; Ctrl-C stops all"),
+        ("Sign in", f"http://{HOST}:{pages}/sign-in#token={token}"),
+        (
+            "",
+            "as Ada, for twelve hours; for others:"
+            f" QUERIES_DEMO=1 {home} token --workspace new-york --as ben",
+        ),
+        ("Dagster", f"http://{HOST}:{port}"),
         ("Deliveries", f"http://{HOST}:{port}/runs, one every five minutes"),
-        ("Messages", f"{shown(place.folder / 'mailbox')}/*.eml, or: {home} mailbox"),
+        ("Messages", f"http://{HOST}:{pages}/mailbox, or: {home} mailbox"),
         ("Files", shown(place.folder / "files")),
         ("History", f"{home} history every-five-minutes"),
         (
@@ -95,15 +110,49 @@ def tell(place: Place, port: int) -> None:
     click.echo()
 
 
-def become_dagster(place: Place, port: int) -> None:
-    """Replace this process by ``dagster dev``, so that it gets every signal itself."""
-    # A shell that starts us in the background may have made us ignore Ctrl-C.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # At the top lies a dagster.yaml, of which Dagster would warn that it is not the one in use.
-    os.chdir(place.folder)
-    workspace = str(ROOT / "workspace.yaml")
-    words = ["-m", "dagster", "dev", "-w", workspace, "-h", HOST, "-p", str(port)]
-    os.execve(sys.executable, [sys.executable, *words], place.environment())  # noqa: S606
+def serve(place: Place, port: int, pages: int) -> int:
+    """Run ``dagster dev`` and ``queries serve`` until one of them ends or we are told to.
+
+    Returns:
+        0 if we were told to end; 1 if a server ended by itself.
+    """
+    environment = place.environment() | {
+        "QUERIES_PUBLIC_URL": f"http://{HOST}:{pages}",
+        "QUERIES_DAGSTER_URL": f"http://{HOST}:{port}",
+    }
+    ended = threading.Event()
+    for told in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(told, lambda *_: ended.set())
+    dagster = ["-m", "dagster", "dev", "-w", str(ROOT / "workspace.yaml"), "-h", HOST]
+    ours = ["-m", "queries_orchestration", "serve", "--host", HOST, "--port", str(pages)]
+    servers = [
+        subprocess.Popen(
+            [sys.executable, *words],
+            env=environment,
+            # At the top lies a dagster.yaml, of which Dagster would warn that it is not in use.
+            cwd=place.folder,
+            # Ctrl-C reaches us alone, so that both are ended in one way.
+            start_new_session=True,
+        )
+        for words in ([*dagster, "-p", str(port)], ours)
+    ]
+    try:
+        while not ended.wait(0.2) and all(server.poll() is None for server in servers):
+            pass
+    finally:
+        for server in servers:
+            server.terminate()
+        for server in servers:
+            _end(server)
+    return 0 if ended.is_set() else 1
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    try:
+        server.wait(ENDS_WITHIN)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
 
 
 if __name__ == "__main__":

@@ -107,27 +107,24 @@ class Quarter:
         return found.id
 
 
+def open_quarter(place: Place, *, public_url: str) -> Quarter:
+    """Look at a place that has lived a quarter before."""
+    return _opened(place, public_url, Clock(datetime.now(UTC)))
+
+
 def live_a_quarter(place: Place, *, public_url: str) -> Quarter:
     """Let the schedules of ``place``, which is initialised and has no catalog yet, live."""
-    environment = place.environment() | {
-        "QUERIES_PUBLIC_URL": public_url,
-        "QUERIES_RETRY_DELAY": "0.001",
-    }
     now = datetime.now(UTC).replace(microsecond=0)
     clock = Clock(now - timedelta(days=DAYS))
-    backends = open_backends(load_settings(environment), environment, clock)
-    _apply(backends, *OUR_CATALOG)
+    quarter = _opened(place, public_url, clock)
+    backends = quarter.backends
     with backends.database.read() as connection:
-        workspace = workspaces.by_name(connection, "new-york")
-        others = schedules.listing(connection, workspace.id) if workspace else []
-    if workspace is None:
-        raise LookupError("new-york")
-    quarter = Quarter(backends, workspace.id)
-    others = [one for one in others if one.name != EVERY_MORNING]
+        listed = schedules.listing(connection, quarter.workspace_id)
+    others = [one for one in listed if one.name != EVERY_MORNING]
     for one in others:
         schedule_changes.pause(
             backends,
-            workspace.id,
+            quarter.workspace_id,
             schedule_id=one.id,
             by=OPERATOR,
             reason="Until the numbers of the new terminal are in.",
@@ -137,14 +134,29 @@ def live_a_quarter(place: Place, *, public_url: str) -> Quarter:
         if number not in _STOOD_STILL:
             _pass(_on_day(quarter, number))
     clock.at = now - timedelta(days=8)
-    for one in (one for one in others if one.format != "pdf" and "on-time" not in one.name):
-        schedule_changes.resume(backends, workspace.id, schedule_id=one.id, by=OPERATOR)
+    for one in others:
+        if "on-time" not in one.name:
+            schedule_changes.resume(backends, quarter.workspace_id, schedule_id=one.id, by=OPERATOR)
     _apply(backends, FAY_MOVES_ON)
     clock.at = now
     _pass(quarter)
     _apply(backends, AIRLINES_SAY_MORE)
     _ask(quarter)
     return quarter
+
+
+def _opened(place: Place, public_url: str, clock: Clock) -> Quarter:
+    environment = place.environment() | {
+        "QUERIES_PUBLIC_URL": public_url,
+        "QUERIES_RETRY_DELAY": "0.001",
+    }
+    backends = open_backends(load_settings(environment), environment, clock)
+    with backends.database.read() as connection:
+        workspace = workspaces.by_name(connection, "new-york")
+    if workspace is None:
+        _apply(backends, *OUR_CATALOG)
+        return _opened(place, public_url, clock)
+    return Quarter(backends, workspace.id)
 
 
 def _on_day(quarter: Quarter, number: int) -> Quarter:

@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, sync_playwright
 from examples.dev import free_port
 from examples.flights_data import NEW_YORK, are_current, make_flights_database
 from examples.place import ROOT, Place
-from examples.quarter import EVERY_MORNING, Quarter, live_a_quarter
+from examples.quarter import EVERY_MORNING, Quarter, live_a_quarter, open_quarter
 from queries_orchestration.communications.mailbox import Mailbox
 from queries_orchestration.exports.look_up import own_exports
 from queries_orchestration.store import occurrences
@@ -42,12 +42,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Take them all."""
     parser = argparse.ArgumentParser(prog="python -m examples.screenshots", description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--keep", action="store_true", help="the data of the last time")
     parser.add_argument("--only", default="", help="the pages whose names begin so")
     asked = parser.parse_args(arguments)
     port = free_port()
-    quarter = _lived(Place(ROOT / "build" / "screenshots"), f"http://127.0.0.1:{port}")
+    place, address = Place(ROOT / "build" / "screenshots"), f"http://127.0.0.1:{port}"
+    quarter = open_quarter(place, public_url=address) if asked.keep else _lived(place, address)
     asked.folder.mkdir(parents=True, exist_ok=True)
-    with _served(quarter, port) as address, sync_playwright() as playwright:
+    with _served(quarter, port), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
         for name, path in _pages(quarter).items():
             if name.startswith(asked.only):
@@ -80,7 +82,7 @@ def _thin(flights: Path) -> None:
 
 
 @contextmanager
-def _served(quarter: Quarter, port: int) -> Iterator[str]:
+def _served(quarter: Quarter, port: int) -> Iterator[None]:
     backends = quarter.backends
     app = create_app(backends, open_verifier(backends.settings, backends.clock))
     server = uvicorn.Server(
@@ -91,7 +93,7 @@ def _served(quarter: Quarter, port: int) -> Iterator[str]:
     while not server.started:
         time.sleep(0.02)
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield
     finally:
         server.should_exit = True
         thread.join()

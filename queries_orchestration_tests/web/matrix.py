@@ -68,7 +68,7 @@ def _everybody(status: int) -> Mapping[str, int]:
 
 
 def _signed_in(status: int, signed_out: int = 401) -> Mapping[str, int]:
-    return _everybody(status) | {"stranger": signed_out, "inactive": signed_out}
+    return {**_everybody(status), "stranger": signed_out, "inactive": signed_out}
 
 
 def _governed(status: int, signed_out: int = 401, administrator: int | None = None) -> Any:

@@ -25,7 +25,8 @@ def routes(app: FastAPI) -> Iterator[str]:
     """Every method and path that the application answers."""
     for route in app.routes:
         contexts = getattr(route, "effective_route_contexts", None)
-        for one in contexts() if contexts else [route]:
+        answering: list[Any] = list(contexts()) if contexts else [route]
+        for one in answering:
             for method in one.methods:
                 if method != "HEAD" or one.methods == {"HEAD"}:
                     yield f"{method} {one.path.replace(':path}', '}')}"

@@ -15,7 +15,7 @@ from queries_orchestration.exports.look_up import look_up, own_exports
 from queries_orchestration.model.audit import Subject
 from queries_orchestration.model.errors import NotFound, QueriesError
 from queries_orchestration.store.refusals import refusals_recorded
-from queries_orchestration.web.asked import BackendsOf, backends_of
+from queries_orchestration.web.asked import BackendsOf, web_of
 from queries_orchestration.web.cursors import CursorOf, read_cursor, write_cursor
 from queries_orchestration.web.pages.forms import SentOf
 from queries_orchestration.web.pages.look import page
@@ -122,7 +122,7 @@ def file(request: Request, export_id: str, visitor: VisitorOf, backends: Backend
 def _shown(
     request: Request, visitor: Visitor, export_id: str, *, problem: QueriesError | None = None
 ) -> Response:
-    backends = backends_of(request)
+    backends = web_of(request).backends
     found = look_up(
         backends.database,
         visitor.workspace.id,

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from starlette.datastructures import FormData
 
 from queries_orchestration.model.form_tokens import FormRefused, check_form
-from queries_orchestration.web.asked import backends_of
+from queries_orchestration.web.asked import web_of
 from queries_orchestration.web.pages.visitor import Visitor, VisitorOf
 
 TOKEN_FIELD: Final = "form"  # noqa: S105 - the name of a field
@@ -53,7 +53,7 @@ async def sent_of(request: Request, visitor: VisitorOf) -> Sent:
         FormRefused: another site sent it, or it is of a page that was not shown to this person.
     """
     fields = await read_form(request)
-    backends = backends_of(request)
+    backends = web_of(request).backends
     token = fields.get(TOKEN_FIELD)
     check_form(
         backends.link_keys,
@@ -85,7 +85,7 @@ def check_origin(request: Request) -> None:
         raise FormRefused
     if site not in (None, "same-origin"):
         raise FormRefused
-    public = urlsplit(backends_of(request).settings.public_url)
+    public = urlsplit(web_of(request).backends.settings.public_url)
     asked = (request.url.scheme, request.url.netloc)
     ours = {f"{scheme}://{host}" for scheme, host in (asked, (public.scheme, public.netloc))}
     if origin is not None and origin not in ours:

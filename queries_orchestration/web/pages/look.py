@@ -15,7 +15,7 @@ from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.model.form_tokens import sign_form
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.web.asked import backends_of
+from queries_orchestration.web.asked import web_of
 from queries_orchestration.web.pages import words
 from queries_orchestration.web.pages.static import address_of
 from queries_orchestration.web.pages.visitor import Visitor
@@ -58,7 +58,7 @@ def page(
         visitor: who looks at it; None: anybody.
         problem: why what they asked for was not done.
     """
-    backends = backends_of(request)
+    backends = web_of(request).backends
     token = visitor and sign_form(backends.link_keys, visitor.session, now=backends.clock())
     html = (
         templates()

@@ -19,7 +19,7 @@ from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.refusals import refusals_recorded
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.telling.occurrences import occurrence_json
-from queries_orchestration.web.asked import BackendsOf, backends_of
+from queries_orchestration.web.asked import BackendsOf, web_of
 from queries_orchestration.web.pages.forms import SentOf
 from queries_orchestration.web.pages.look import page
 from queries_orchestration.web.pages.visitor import Visitor, VisitorOf
@@ -94,7 +94,7 @@ def _shown(
     *,
     problem: QueriesError | None = None,
 ) -> Response:
-    backends = backends_of(request)
+    backends = web_of(request).backends
     with backends.database.read() as connection:
         occurrence, plan = _named(connection, visitor, name, key)
         told = occurrence_json(connection, backends, visitor.workspace, plan, occurrence)

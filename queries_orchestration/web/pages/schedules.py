@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from itertools import islice
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.telling.days import Day, days_of, first_day, midnight
 from queries_orchestration.telling.occurrences import occurrence_json
 from queries_orchestration.telling.schedules import schedule_json, transfers_json
-from queries_orchestration.web.asked import BackendsOf, backends_of
+from queries_orchestration.web.asked import BackendsOf, web_of
 from queries_orchestration.web.cursors import CursorOf, read_cursor, write_cursor
 from queries_orchestration.web.pages.chart import bars_of
 from queries_orchestration.web.pages.look import page
@@ -31,6 +31,7 @@ PAGE: Final = 100
 HISTORY: Final = 15
 WEEKS: Final = 13
 """A quarter."""
+FORTNIGHT: Final = 14
 SLOTS: Final = 5
 BARS: Final = 40
 
@@ -94,7 +95,7 @@ def shown(
         NotFound: there is none of that name, or it is not the visitor's.
         Refused: the cursor is none of ours.
     """
-    backends = backends_of(request)
+    backends = web_of(request).backends
     now = backends.clock()
     with backends.database.read() as connection:
         plan = schedule_named_by(connection, visitor.workspace.id, name=name, by=visitor.by)
@@ -125,6 +126,7 @@ def shown(
         slots=slots if plan.state == "active" else [],
         days=days,
         made=made,
+        rows_of={one.key: one.rows for one in made},
         row_bars=bars_of([one.rows for one in made]),
         duration_bars=bars_of([one.duration_seconds or 0 for one in made]),
         history=history,
@@ -153,19 +155,17 @@ def _row(connection: Connection, visitor: Visitor, plan: Schedule, now: datetime
         "clocks": clocks,
         "recurrence": recurrence_of(plan),
         "last": last[0] if last else None,
-        "days": _days(connection, plan, clocks, now, weeks=2),
+        "days": _days(connection, plan, clocks, now)[-FORTNIGHT:],
     }
 
 
-def _days(
-    connection: Connection, plan: Schedule, clocks: tzinfo, now: datetime, *, weeks: int = WEEKS
-) -> list[Day]:
+def _days(connection: Connection, plan: Schedule, clocks: tzinfo, now: datetime) -> list[Day]:
     today = now.astimezone(clocks).date()
-    first = first_day(today, weeks)
+    first = first_day(today, WEEKS)
     ended = occurrences.outcomes_since(
         connection, plan.workspace_id, plan.id, midnight(first, clocks)
     )
-    return days_of(ended, first=first, last=max(today, first + timedelta(days=1)), clocks=clocks)
+    return days_of(ended, first=first, last=today, clocks=clocks)
 
 
 def _history(

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData
 
-from queries_orchestration.web.asked import caller_of_token, web_of
+from queries_orchestration.web.asked import address_of, caller_of_token, web_of
 from queries_orchestration.web.bearer_tokens import NotSignedIn
 from queries_orchestration.web.pages import visitor as visitors
 from queries_orchestration.web.pages.forms import SentOf, read_form
@@ -47,6 +47,7 @@ def sign_in(request: Request, fields: Annotated[FormData, Depends(read_form)]) -
 
     Raises:
         FormRefused: another site sent it.
+        TooManyRequests: the address has sent too many tokens that are not valid.
     """
     token, back = _text(fields, "token"), _text(fields, "back")
     web = web_of(request)
@@ -55,6 +56,7 @@ def sign_in(request: Request, fields: Annotated[FormData, Depends(read_form)]) -
     try:
         caller_of_token(web, token)
     except NotSignedIn as error:
+        web.limits.count_failed_sign_in(address_of(request))
         return _asking(request, back, problem=error)
     answer = RedirectResponse(own_path(back), status_code=303)
     keep(answer, web.backends.settings, token)

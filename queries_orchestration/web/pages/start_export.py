@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData
 
 from queries_orchestration.exports.admit import admit_export
-from queries_orchestration.exports.offered import offered_source, offered_sources
+from queries_orchestration.exports.openable import openable_source, openable_sources
 from queries_orchestration.model.audit import Subject
 from queries_orchestration.model.errors import (
     ACCESS_CODES,
@@ -23,7 +23,7 @@ from queries_orchestration.model.runtime_values import Parameter
 from queries_orchestration.model.value_forms import StartOf, spell
 from queries_orchestration.orchestration.publish_now import publish_now
 from queries_orchestration.store.refusals import refusals_recorded
-from queries_orchestration.web.asked import BackendsOf, backends_of
+from queries_orchestration.web.asked import BackendsOf, web_of
 from queries_orchestration.web.pages.forms import Sent, SentOf
 from queries_orchestration.web.pages.look import page
 from queries_orchestration.web.pages.visitor import Visitor, VisitorOf
@@ -39,7 +39,9 @@ router = APIRouter(prefix="/export", include_in_schema=False)
 def choose(request: Request, visitor: VisitorOf, backends: BackendsOf) -> Response:
     """Show which queries and reports the visitor may open."""
     with backends.database.read() as connection:
-        found = offered_sources(connection, visitor.workspace.id, person_id=visitor.person.id)
+        found = list(
+            openable_sources(connection, visitor.workspace.id, person_id=visitor.person.id)
+        )
     return page(request, "sources", visitor, sources=found)
 
 
@@ -57,7 +59,7 @@ def start(
     visitor = sent.visitor
     try:
         with backends.database.read() as connection:
-            offered = offered_source(
+            offered = openable_source(
                 connection, visitor.workspace.id, person_id=visitor.person.id, name=source
             )
         with refusals_recorded(
@@ -109,9 +111,9 @@ def _asking(
     problem: QueriesError | None = None,
     given: FormData | None = None,
 ) -> Response:
-    backends = backends_of(request)
+    backends = web_of(request).backends
     with backends.database.read() as connection:
-        offered = offered_source(
+        offered = openable_source(
             connection, visitor.workspace.id, person_id=visitor.person.id, name=name
         )
     headers = {}

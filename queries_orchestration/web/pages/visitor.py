@@ -116,8 +116,7 @@ def forget(answer: Response, settings: Settings) -> None:
 
 def own_path(back: str) -> str:
     """Return where to go on: ``back`` if it is a path of ours, else the first page."""
-    parts = urlsplit(back) if back.isprintable() and "\\" not in back else None
-    is_ours = parts and not parts.scheme and not parts.netloc and back.startswith("/")
+    is_ours = back.startswith("/") and back.isprintable() and "\\" not in back
     return back if is_ours and not back.startswith(("//", SIGN_IN)) else HOME
 
 

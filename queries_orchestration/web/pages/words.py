@@ -47,6 +47,22 @@ MESSAGE_STATES: Final[Mapping[str, str]] = {
     "bounced": "bounced",
     "complained": "marked as unwanted",
 }
+REASONS: Final[Mapping[str, str]] = {
+    "inactive": "Is not active",
+    "left_workspace": "Has left the workspace",
+    "no_address": "Has no address",
+    "domain_not_allowed": "The workspace does not allow the domain",
+    "unsubscribed": "Has unsubscribed",
+    "duplicate": "Gets it already, at the same address",
+}
+HINTS: Final[Mapping[str, str]] = {
+    "integer": "A whole number, such as 42.",
+    "decimal": "A number, such as 12.50.",
+    "date": "A day such as 2027-01-31, or start_of:month,shift:-1.",
+    "timestamp": "A time such as 2027-01-31T08:30, or start_of:month,shift:-1.",
+    "timestamptz": "A time such as 2027-01-31T08:30+01:00, or start_of:month,shift:-1.",
+}
+"""How the values of a type are written; a start is counted from when the file is asked for."""
 FORMATS: Final[Mapping[str, str]] = {
     "csv": "CSV",
     "xlsx": "Excel workbook",
@@ -142,12 +158,20 @@ def from_now(instant: datetime, now: datetime) -> str:
     units = (("day", _DAY), ("hour", _HOUR), ("minute", _MINUTE))
     unit, of_unit = next((one for one in units if apart >= one[1]), ("minute", _MINUTE))
     count = apart // of_unit
-    said = f"{count} {unit}{'s' * (count != 1)}" if count else "less than a minute"
-    return f"in {said}" if instant >= now else f"{said} ago"
+    if not count:
+        return "in less than a minute" if instant > now else "just now"
+    said = f"{count} {unit}{'s' * (count != 1)}"
+    return f"in {said}" if instant > now else f"{said} ago"
 
 
 def value(given: object) -> str:
-    """Return a runtime value: a text as it is, others as JSON."""
+    """Return a runtime value: a text as it is, a relative one in words, others as JSON."""
+    if isinstance(given, Mapping) and "start_of" in given:
+        shift = given.get("shift", 0)
+        counted = f", {abs(shift)} {'after' if shift > 0 else 'before'}" if shift else ""
+        return f"start of the {given['start_of']}{counted}"
+    if isinstance(given, list):
+        return ", ".join(map(value, given))
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
 
 
