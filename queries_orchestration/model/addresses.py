@@ -20,7 +20,8 @@ def clean_address(text: str) -> str:
     """One e-mail address in the spelling we keep: trimmed, its domain as A-label in lower case.
 
     A local part beyond ASCII is kept; a backend that cannot send to it refuses that recipient
-    alone. Quoted local parts and address literals (``a@[192.0.2.1]``) are not taken.
+    alone. Quoted local parts and address literals (``a@[192.0.2.1]``) are not taken, nor what may
+    open an encoded word (``=?``, RFC 2047): a mail program could show another address for it.
 
     Raises:
         InvalidAddress: not exactly one address. The message does not show it.
@@ -33,6 +34,7 @@ def clean_address(text: str) -> str:
         or not address.isprintable()
         or not _LOCAL_PART.fullmatch(local_part)
         or any(character.isspace() for character in local_part)
+        or "=?" in local_part
         or len(local_part.encode()) > _LOCAL_PART_BYTES
     ):
         raise _invalid()

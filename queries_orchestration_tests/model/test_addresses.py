@@ -77,6 +77,9 @@ def test_one_address_gets_the_spelling_we_keep(text: str, address: str) -> None:
         "ann@" + "ü." * 60 + "test",
         "a\ud800@e.test",
         "mailto:ann@e.test",
+        "=?utf-8?q?a=0d=0aBcc=3a=20x=40evil.test?=@e.test",
+        "ann=?bogus?q?x?=@e.test",
+        "=?@e.test",
     ],
 )
 def test_what_is_not_one_address_is_refused_and_not_shown(text: str) -> None:
