@@ -11,6 +11,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from queries_orchestration.deliveries.recipients import mailbox_of
 from queries_orchestration.model.errors import LinkRefused, NotFound
 from queries_orchestration.model.unsubscribe_links import verify
 from queries_orchestration.receives.backends import Backends
@@ -75,6 +76,7 @@ def record_unsubscription(
             person_id=recipient_id if is_person else None,
             outside_id=None if is_person else recipient_id,
             unsubscribed_at=at,
+            mailbox_digest=mailbox_of(connection, workspace_id, recipient_id),
         ),
     )
     if everywhere and not is_person:
@@ -86,10 +88,15 @@ def forget_unsubscription(
 ) -> bool:
     """Let somebody have the schedule's messages again; False if they had not unsubscribed.
 
+    It ends what was unsubscribed under another name with the mailbox that they have now, too.
     An outside address that had unsubscribed from the whole workspace may be sent to again.
     """
     forgotten = unsubscriptions.forget(
-        connection, workspace_id, schedule_id, recipient_id=recipient_id
+        connection,
+        workspace_id,
+        schedule_id,
+        recipient_id=recipient_id,
+        mailbox_digest=mailbox_of(connection, workspace_id, recipient_id),
     )
     outside = outside_addresses.get(connection, workspace_id, recipient_id)
     if outside is None or outside.unsubscribed_at is None:
