@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from queries_orchestration.model.errors import InvalidSettings
+from queries_orchestration.model.public_url import clean_web_url
 
 DELIVERY_LANE: Final = "delivery"
 EXPORT_LANE: Final = "export"
@@ -275,6 +276,7 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
     values["communications_url"] = (
         values["communications_url"] or f"mailbox://{quote(str(home / 'mailbox'))}"
     )
+    values["public_url"] = clean_web_url(values["public_url"]) or values["public_url"]
     settings = Settings(**values)
     _check(settings)
     return settings
@@ -365,12 +367,7 @@ def _check_database_url(url: str) -> None:
 
 def _check_web_url(variable: str, url: str, trouble: str) -> None:
     # The value is not shown: it may hold a password.
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or parts.query or parts.fragment or "@" in parts.netloc:
+    if clean_web_url(url) is None:
         raise InvalidSettings(
             f"{variable} {trouble}. Write it as https://host, with a port or a path where there"
             " is one."
