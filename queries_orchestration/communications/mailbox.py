@@ -24,8 +24,6 @@ from queries_orchestration.communications.interface import (
 )
 from queries_orchestration.model.errors import CommunicationsUnavailable
 
-_LINK = re.compile(r"https?://\S+/d/\S+")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailboxMessage:
@@ -134,8 +132,6 @@ def _listed(file: Path) -> MailboxMessage:
     # Headers are UTF-8 where an address is not ASCII; the parser of bytes would not decode them.
     source = file.read_bytes().decode(errors="replace")
     mail = message_from_string(source, _class=EmailMessage, policy=policy.SMTP)
-    body = mail.get_body(preferencelist=("plain",))
-    link = _LINK.search(body.get_content()) if body else None
     try:
         date = parsedate_to_datetime(str(mail["Date"]))
     except ValueError:
@@ -145,5 +141,18 @@ def _listed(file: Path) -> MailboxMessage:
         to=", ".join(address.addr_spec for address in mail["To"].addresses) if mail["To"] else "",
         subject=str(mail["Subject"] or ""),
         date=date,
-        link=link[0] if link else None,
+        link=_link(mail),
     )
+
+
+def _link(mail: EmailMessage) -> str | None:
+    """Return the personal link of a message: that of the site of its unsubscribe link.
+
+    The body holds titles and words of others, too, and any link in them.
+    """
+    root, found, _ = str(mail["List-Unsubscribe"] or "").strip("<>").rpartition("/u/")
+    body = mail.get_body(preferencelist=("plain",))
+    if not found or body is None:
+        return None
+    link = re.search(rf"^{re.escape(root)}/d/\S+", body.get_content(), re.MULTILINE)
+    return link[0] if link else None

@@ -99,6 +99,21 @@ def test_every_name_and_address_arrives_as_it_was_cleaned_and_adds_nothing(
             assert [one.addr_spec for one in newer[header].addresses] == [wanted]
 
 
+def test_bodies_are_seven_bit_so_that_every_server_takes_them() -> None:
+    message = Message(
+        communication_key="k1",
+        recipient_name="",
+        recipient_address="ann@e.test",
+        subject="s",
+        text="Grüße\n" + "ü" * 2000,
+        html="<p>Grüße 📊</p>",
+        message_id=message_id("k1", "q.example.org"),
+    )
+    raw = email_message(message, sender=SENDER, date=NOW).as_bytes()
+    assert raw.isascii()
+    assert max(map(len, raw.split(b"\r\n"))) <= 998
+
+
 @pytest.mark.parametrize(
     ("text", "name", "address"),
     [
