@@ -41,7 +41,7 @@ from queries_orchestration.store.notices import Notice
 from queries_orchestration.store.people import Person
 
 NOTICES_A_PASS: Final = 50
-SECONDS_A_PASS: Final = 15.0
+SECONDS_A_PASS: Final = 20.0
 """A pass has less than a minute for all it does; what is left is for the next one."""
 SECONDS_A_NOTICE: Final = 10.0
 """No notice is begun that has less left: a server that had no time to answer has it, perhaps."""

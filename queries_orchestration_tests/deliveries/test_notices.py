@@ -271,13 +271,13 @@ def test_no_notice_is_begun_that_could_not_end_within_the_pass(failing: House) -
             return self.moment
 
     clock, wall = Clock(), Wall(failing.backends.communications)
-    wall.takes = lambda: setattr(clock, "moment", clock.moment + 6)
+    wall.takes = lambda: setattr(clock, "moment", clock.moment + 11)
     walled = failing.with_backends(replace(failing.backends, communications=wall, waiting=clock))
     failing.apply(WORKSPACE + "people:\n  ada: {title: Ada Owner, address: ada@example.org}\n")
     failing.deliver(MONDAY)
 
     assert [send_notices(walled.backends) for _ in range(2)] == [1, 1]
-    assert wall.seconds == [15, 15]
+    assert wall.seconds == [20, 20]
 
 
 def test_a_refused_recipient_is_final(failing: House) -> None:
