@@ -15,6 +15,7 @@ from urllib.parse import quote
 from sqlalchemy import URL
 
 from queries_orchestration.model.errors import InvalidSettings
+from queries_orchestration.model.public_url import clean_web_url
 from queries_orchestration.settings_urls import check_database_url, check_web_url
 
 DELIVERY_LANE: Final = "delivery"
@@ -316,6 +317,7 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
     values["communications_url"] = (
         values["communications_url"] or f"mailbox://{quote(str(home / 'mailbox'))}"
     )
+    values["public_url"] = clean_web_url(values["public_url"]) or values["public_url"]
     settings = Settings(**values)
     _check(settings)
     return settings

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from queries_orchestration.model.errors import InvalidSettings
+from queries_orchestration.model.public_url import clean_web_url
 
 
 def check_database_url(url: str) -> None:
@@ -43,12 +43,7 @@ def check_web_url(variable: str, url: str, trouble: str) -> None:
         InvalidSettings: it is none; the message names ``variable`` and its ``trouble``.
     """
     # The value is not shown: it may hold a password.
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or parts.query or parts.fragment or "@" in parts.netloc:
+    if clean_web_url(url) is None:
         raise InvalidSettings(
             f"{variable} {trouble}. Write it as https://host, with a port or a path where there"
             " is one."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from queries_orchestration.catalog.declared import DeclaredAddress, DeclaredRecipient
@@ -11,6 +12,7 @@ from queries_orchestration.catalog.plan import ListedRecipient
 from queries_orchestration.catalog.shape import Shape
 from queries_orchestration.catalog.yaml_file import Node
 from queries_orchestration.model.addresses import domain_of, mailbox_key
+from queries_orchestration.model.errors import InvalidAddress
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.store.groups import Group
 from queries_orchestration.store.outside_addresses import OutsideAddress
@@ -126,11 +128,12 @@ class RecipientCheck:
 
     def _person_with(self, mailbox: str) -> Person | None:
         if self._people_by_mailbox is None:
-            self._people_by_mailbox = {
-                mailbox_key(person.address): person
-                for person in self._people.all_after()
-                if person.address is not None
-            }
+            self._people_by_mailbox = {}
+            for person in self._people.all_after():
+                # One that was stored otherwise, or by other rules, is nobody's mailbox.
+                with suppress(InvalidAddress):
+                    if person.address is not None:
+                        self._people_by_mailbox[mailbox_key(person.address)] = person
         return self._people_by_mailbox.get(mailbox)
 
     def _stored_title(self, recipient_id: str) -> str | None:

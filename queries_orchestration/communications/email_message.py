@@ -7,9 +7,13 @@ from email.header import Header
 from email.headerregistry import Address, BaseHeader, HeaderRegistry
 from email.message import EmailMessage
 from email.policy import SMTP, EmailPolicy, Policy
+from typing import Any, Final
 
 from queries_orchestration.communications.interface import Message, clean_header_text
 from queries_orchestration.model.addresses import clean_address
+
+_LINE: Final = 78
+"""Characters of a header's line that need no fold (RFC 5322 2.1.1)."""
 
 
 class _Header(BaseHeader):
@@ -22,17 +26,54 @@ class _Header(BaseHeader):
         if self.name.lower() == "list-unsubscribe":
             # A link has nowhere to fold, and the library would make encoded words of it.
             return f"{self.name}: {self}{policy.linesep}"
-        if self.isascii() or (isinstance(policy, EmailPolicy) and policy.utf8):
+        if self.isascii():
             return super().fold(policy=policy)
-        text, rest = str(self), ""
-        for address in getattr(self, "addresses", ()):  # one at most: `email_message` sets them
-            text, rest = address.display_name, f"{policy.linesep} <{address.addr_spec}>"
-        words = Header(text, "utf-8", header_name=self.name).encode(linesep=policy.linesep)
-        return f"{self.name}: {words}{rest}{policy.linesep}"
+        return f"{self.name}: {_encoded(str(self), self.name, policy)}{policy.linesep}"
+
+
+class _AddressHeader(_Header):
+    """A header of one address, written as it is: the library neither parses nor folds it.
+
+    It parses what it folds: encoded words in a local part would be decoded into the header, line
+    breaks too, and a name that it folds can leave its quotes and become addresses. So a name stands
+    on one line, in quotes where it needs them, or else as encoded words, which need none.
+    """
+
+    max_count = 1
+
+    @classmethod
+    def parse(cls, value: Address, kwds: dict[str, Any]) -> None:
+        """Take the address; called by the library with what the header is set to."""
+        kwds |= {"decoded": str(value), "parse_tree": None, "address": value}
+
+    def init(self, name: str, *, address: Address, **kwds: Any) -> None:  # type: ignore[override]
+        self._address = address
+        super().init(name, **kwds)
+
+    def fold(self, *, policy: Policy) -> str:
+        line = f"{self.name}: {self._address}"
+        name, address = self._address.display_name, f"<{self._address.addr_spec}>"
+        if name and not (name.isascii() and len(line) <= _LINE):
+            first = line.removesuffix(f" {address}")
+            if not name.isascii() or len(first) > _LINE:
+                first = f"{self.name}: {_encoded(name, self.name, policy)}"
+            line = f"{first}{policy.linesep} {address}"
+        return f"{line}{policy.linesep}"
+
+
+def _encoded(text: str, header: str, policy: Policy) -> str:
+    return Header(text, "utf-8", header_name=header).encode(linesep=policy.linesep)
+
+
+def _registry() -> HeaderRegistry:
+    registry = HeaderRegistry(base_class=_Header)
+    for header in ("from", "to"):
+        registry.map_to_type(header, _AddressHeader)
+    return registry
 
 
 # Bodies are seven-bit: they pass every server, and a long link is never broken for good.
-_SMTP = SMTP.clone(header_factory=HeaderRegistry(base_class=_Header), cte_type="7bit")
+_SMTP = SMTP.clone(header_factory=_registry(), cte_type="7bit")
 
 
 def parse_sender(text: str) -> Address:

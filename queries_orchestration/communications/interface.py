@@ -14,6 +14,7 @@ SUBMIT_SECONDS: Final = 900.0
 """What one submission may take where nobody says otherwise: a whole receive."""
 
 _COMMUNICATION_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9@!._-]{0,199}")
+_MESSAGE_ID_CHARACTERS = 200
 _MESSAGE_ID = re.compile(r"<[A-Za-z0-9._-]+@[A-Za-z0-9.-]+>")
 # These turn the reading direction of what follows; a name could show as another one.
 _DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e")
@@ -71,7 +72,7 @@ class Message:
     def __post_init__(self) -> None:
         if not is_communication_key(self.communication_key):
             raise ValueError("a communication key has letters, digits and @ ! . _ - only")
-        if not _MESSAGE_ID.fullmatch(self.message_id):
+        if not is_message_id(self.message_id):
             raise ValueError("a Message-ID is <left@domain>")
         object.__setattr__(self, "recipient_name", clean_header_text(self.recipient_name))
         object.__setattr__(self, "subject", clean_header_text(self.subject))
@@ -131,6 +132,11 @@ def message_id(communication_key: str, domain: str) -> str:
     A digest, because a key may hold characters that a Message-ID may not.
     """
     return f"<{hashlib.sha256(communication_key.encode()).hexdigest()[:32]}@{domain}>"
+
+
+def is_message_id(text: str) -> bool:
+    """Whether ``text`` is written as a Message-ID of ours is."""
+    return len(text) <= _MESSAGE_ID_CHARACTERS and _MESSAGE_ID.fullmatch(text) is not None
 
 
 def unsubscribe_headers(url: str) -> dict[str, str]:

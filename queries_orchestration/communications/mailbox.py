@@ -26,8 +26,6 @@ from queries_orchestration.communications.interface import (
 )
 from queries_orchestration.model.errors import CommunicationsUnavailable
 
-_LINK = re.compile(r"https?://\S+/d/\S+")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailboxMessage:
@@ -180,7 +178,6 @@ def _body(mail: EmailMessage, kind: Literal["plain", "html"]) -> str:
 
 
 def _told(file: Path, mail: EmailMessage) -> MailboxMessage:
-    link = _LINK.search(_body(mail, "plain"))
     try:
         date = parsedate_to_datetime(str(mail["Date"]))
     except ValueError:
@@ -190,5 +187,17 @@ def _told(file: Path, mail: EmailMessage) -> MailboxMessage:
         to=", ".join(address.addr_spec for address in mail["To"].addresses) if mail["To"] else "",
         subject=str(mail["Subject"] or ""),
         date=date,
-        link=link[0] if link else None,
+        link=_link(mail),
     )
+
+
+def _link(mail: EmailMessage) -> str | None:
+    """Return the personal link of a message: that of the site of its unsubscribe link.
+
+    The body holds titles and words of others, too, and any link in them.
+    """
+    root, found, _ = str(mail["List-Unsubscribe"] or "").strip("<>").rpartition("/u/")
+    if not found:
+        return None
+    link = re.search(rf"^{re.escape(root)}/d/\S+", _body(mail, "plain"), re.MULTILINE)
+    return link[0] if link else None

@@ -8,7 +8,8 @@ What it makes is plain text, escaped in HTML as any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -39,7 +40,12 @@ report and ``recipient`` of an address without a name."""
 LONGEST_TEMPLATE: Final = 2_000
 LONGEST_LINE: Final = 1_000
 _DEEPEST: Final = 20
-_FILTERS: Final = frozenset({"upper", "lower", "trim"})
+# What has no value stays without one: the filters of Jinja2 make the word `None` of it.
+_FILTERS: Final[Mapping[str, Callable[[object], str | None]]] = {
+    "upper": lambda value: None if value is None else str(value).upper(),
+    "lower": lambda value: None if value is None else str(value).lower(),
+    "trim": lambda value: None if value is None else str(value).strip(),
+}
 _SAMPLE: Final = dict.fromkeys(VARIABLES, "x")
 _ALLOWED: Final = (
     "a template has text, {{ name }} and {% if name %} … {% else %} … {% endif %} only"
@@ -83,7 +89,7 @@ def render(part: str, source: str, values: Mapping[str, str | None]) -> str:
     if part not in SEVERAL_LINES:
         lines = [" ".join(lines)]
     text = "\n".join(lines).strip()
-    if not text and part in ("subject", "intro"):
+    if _says_nothing(text) and part in ("subject", "intro"):
         raise InvalidTemplate("it can come out empty: let something stand outside of {% if %}")
     return text
 
@@ -135,8 +141,15 @@ def _environment() -> SandboxedEnvironment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    return ImmutableSandboxedEnvironment(
+    environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         autoescape=False,
         finalize=lambda value: "" if value is None else value,
     )
+    environment.filters = dict(_FILTERS)
+    return environment
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether nothing of ``text`` shows: spaces, marks and characters without a width."""
+    return all(unicodedata.category(character)[0] in "CZM" for character in text)

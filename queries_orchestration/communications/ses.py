@@ -15,7 +15,9 @@ from queries_orchestration.communications.ses_client import (
     Connect,
     SesClient,
     as_ours,
+    ask,
     connect as connect_by_boto3,
+    unreadable,
 )
 from queries_orchestration.communications.ses_url import SesPlace
 from queries_orchestration.model.errors import CommunicationsUnavailable, RecipientRefused
@@ -68,13 +70,18 @@ class Ses:
         if self._place.configuration_set is not None:
             options["ConfigurationSetName"] = self._place.configuration_set
         with as_ours():
-            self._client_for(seconds).send_email(
+            answer = ask(
+                self._client_for(seconds).send_email,
+                seconds=seconds,
                 FromEmailAddress=self._sender.addr_spec,
                 Destination={"ToAddresses": [message.recipient_address]},
                 Content={"Raw": {"Data": mail.as_bytes()}},
                 EmailTags=[{"Name": MESSAGE_TAG, "Value": tag_of(message.message_id)}],
                 **options,
             )
+        if not answer.get("MessageId"):
+            # Whoever says yes in another way, a proxy perhaps, is not SES.
+            raise unreadable()
         return Submission("accepted", message.message_id)
 
     def close(self) -> None:
@@ -87,7 +94,7 @@ class Ses:
             CommunicationsUnavailable: it cannot be asked, or it may not send.
         """
         with as_ours():
-            account = self._client_for(seconds).get_account()
+            account = ask(self._client_for(seconds).get_account, seconds=seconds)
         if not account.get("SendingEnabled", True):
             raise CommunicationsUnavailable(f"{SERVER} may not send for this account: see SES")
 

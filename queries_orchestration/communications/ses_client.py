@@ -7,11 +7,12 @@ a second message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias
 
 from queries_orchestration.communications.ses_url import SesPlace
+from queries_orchestration.communications.within import within
 from queries_orchestration.model.errors import (
     CommunicationsUnavailable,
     QueriesError,
@@ -29,6 +30,9 @@ Connect: TypeAlias = Callable[[SesPlace, float, float], SesClient]
 SERVER: Final = "Amazon SES, of QUERIES_COMMUNICATIONS_URL,"
 
 _REFUSALS: Final = frozenset({"MessageRejected", "BadRequestException"})
+_NOT_VERIFIED: Final = "not verified"
+"""Within a `MessageRejected`: an identity of ours is missing in SES, or the account is in its
+sandbox, where recipients need one too. No recipient is to blame for either."""
 _GATEWAY_ENDED: Final = frozenset({502, 504})
 """Somebody between us and SES stopped waiting for it: SES may have taken the message."""
 
@@ -71,6 +75,38 @@ def connect(place: SesPlace, connect_seconds: float, answer_seconds: float) -> S
     )
 
 
+def ask(operation: Callable[..., Any], *, seconds: float, **values: Any) -> Mapping[str, Any]:
+    """Call an operation of a client, within ``seconds`` however slowly its answer drips in.
+
+    Raises:
+        botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError: as botocore has them.
+        SubmissionUncertain: the answer did not come in time, or botocore trips over it.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
+
+    try:
+        answer = within(seconds, lambda: operation(**values))
+    except (BotoCoreError, ClientError):
+        raise
+    except TimeoutError:
+        raise SubmissionUncertain(
+            f"{SERVER} did not answer in time; it may have taken the message"
+        ) from None
+    except (ResponseParserError, AttributeError, TypeError, ValueError, LookupError):
+        raise unreadable() from None
+    if not isinstance(answer, Mapping):
+        raise unreadable()
+    return answer
+
+
+def unreadable() -> SubmissionUncertain:
+    """Return what is known after an answer that is none of SES."""
+    return SubmissionUncertain(
+        f"{SERVER} gave an answer that cannot be read; it may have taken the message"
+    )
+
+
 @contextmanager
 def as_ours() -> Iterator[None]:
     """Raise what SES or botocore says as our error.
@@ -78,11 +114,10 @@ def as_ours() -> Iterator[None]:
     Raises:
         RecipientRefused: SES refuses the message or its address for good.
         SubmissionUncertain: the request was sent, and the answer was lost.
-        CommunicationsUnavailable: everything else.
+        CommunicationsUnavailable: everything else of botocore.
     """
     # Loaded with the client alone.
     from botocore.exceptions import BotoCoreError, ClientError
-    from botocore.parsers import ResponseParserError
 
     try:
         yield
@@ -90,19 +125,19 @@ def as_ours() -> Iterator[None]:
         raise _answered(error.response) from None
     except BotoCoreError as error:
         raise _unanswered(error) from None
-    except ResponseParserError:
-        raise SubmissionUncertain(
-            f"{SERVER} gave an answer that cannot be read; it may have taken the message"
-        ) from None
 
 
 def _answered(response: dict[str, dict[str, Any]]) -> QueriesError:
     code = clean_server_words(str(response.get("Error", {}).get("Code", "")), limit=60)
     status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    if code in _REFUSALS:
-        return RecipientRefused(
-            clean_server_words(f"{code}: {response['Error'].get('Message', '')}")
+    words = str(response.get("Error", {}).get("Message", ""))
+    if code in _REFUSALS and _NOT_VERIFIED in words:
+        return CommunicationsUnavailable(
+            f"{SERVER} does not know our address: verify QUERIES_FROM_ADDRESS in that region, and"
+            " let the account leave the sandbox"
         )
+    if code in _REFUSALS:
+        return RecipientRefused(clean_server_words(f"{code}: {words}"))
     if status in _GATEWAY_ENDED:
         return SubmissionUncertain(f"{SERVER} ended with {status}; it may have taken the message")
     later = "it may take messages later" if status >= 500 else "docs/messages.md says what it needs"

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from queries_orchestration.communications.ses import MESSAGE_TAG, message_id_of
-from queries_orchestration.model.message_states import MessageState, ProviderEvent
+from queries_orchestration.model.message_states import MessageState, ProviderEvent, read_moment
 
 _STATES: Final[Mapping[str, MessageState]] = {
     "Send": "accepted",
@@ -76,12 +76,7 @@ def _code(detail: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _moment(content: Mapping[str, Any]) -> datetime | None:
-    text = content.get("timestamp")
-    try:
-        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return moment if moment is not None and moment.utcoffset() is not None else None
+    return read_moment(content.get("timestamp"))
 
 
 def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:

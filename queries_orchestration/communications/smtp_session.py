@@ -93,7 +93,7 @@ class SmtpSession:
         )
         for at, command, wanted in commands:
             _check(self._wire.command(command, at=at), wanted, at=at)
-        self._wire.write(data, at="DATA")
+        self._wire.write_message(data, at="DATA")
         try:
             answer = self._wire.answer(at=END, patience=FINAL_PATIENCE)
         except CommunicationsUnavailable as error:
@@ -150,10 +150,12 @@ def _expect(answer: Answer, wanted: int, *, at: str) -> None:
     """Refuse an answer to what concerns no recipient."""
     if answer.kind == wanted:
         return
+    # Servers repeat a command that they do not take, and this one holds the password.
+    said = str(answer.code) if at == "AUTH" else repr(answer.words)
     if answer.kind == 4:
-        raise CommunicationsUnavailable(f"{SERVER} said {answer.words!r} at {at}: {_LATER}")
+        raise CommunicationsUnavailable(f"{SERVER} said {said} at {at}: {_LATER}")
     what_to_do = "check user and password" if at == "AUTH" else "see that it may take our messages"
-    raise CommunicationsUnavailable(f"{SERVER} said {answer.words!r} at {at}: {what_to_do}")
+    raise CommunicationsUnavailable(f"{SERVER} said {said} at {at}: {what_to_do}")
 
 
 def _check(answer: Answer, wanted: int, *, at: str) -> None:

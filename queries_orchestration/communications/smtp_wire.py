@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+from queries_orchestration.communications.connected_socket import connected_socket
 from queries_orchestration.model.errors import CommunicationsUnavailable
 from queries_orchestration.model.server_words import clean_server_words
 
@@ -61,8 +62,8 @@ class Wire:
             CommunicationsUnavailable: nobody answers there in time.
         """
         try:
-            connected = socket.create_connection(
-                (host, port), timeout=_left(min(ends, time.monotonic() + answer_seconds))
+            connected = connected_socket(
+                host, port, ends=min(ends, time.monotonic() + answer_seconds)
             )
         except OSError as error:
             raise _failed("cannot be connected to", error) from None
@@ -99,6 +100,17 @@ class Wire:
         self.write(f"{line}\r\n".encode(), at=at)
         return self.answer(at=at)
 
+    def write_message(self, data: bytes, *, at: str) -> None:
+        """Write a message, to which no answer has come yet.
+
+        Raises:
+            CommunicationsUnavailable: one has, which would be taken for the one to the message; or
+                it could not be written in time.
+        """
+        if self._unread or self._has_more():
+            raise CommunicationsUnavailable(f"{SERVER} answered at {at} before it was asked")
+        self.write(data, at=at)
+
     def write(self, data: bytes, *, at: str) -> None:
         """Write all of ``data``: after an error its last byte has not left us.
 
@@ -120,8 +132,9 @@ class Wire:
         until = self._until(patience)
         lines: list[str] = []
         while len(lines) < _LINES:
-            found = _LINE.fullmatch(self._line(until, at=at))
-            if found is None:
+            line = self._line(until, at=at)
+            found = _LINE.fullmatch(line)
+            if found is None or len(line) > _LINE_BYTES:
                 break
             lines.append(found[3].decode(errors="replace"))
             if found[2] != b"-":
@@ -132,6 +145,17 @@ class Wire:
         """End the connection, whatever it is in the middle of."""
         with contextlib.suppress(OSError):
             self._socket.close()
+
+    def _has_more(self) -> bool:
+        """Whether something came that nobody has waited for."""
+        try:
+            self._socket.settimeout(0)
+            self._unread += self._socket.recv(_LINE_BYTES)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return False
+        except OSError:
+            return False  # whatever it is, writing will tell
+        return bool(self._unread)
 
     def _line(self, until: float, *, at: str) -> bytes:
         while b"\n" not in self._unread and len(self._unread) <= _LINE_BYTES:

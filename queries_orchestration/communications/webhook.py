@@ -11,12 +11,16 @@ import hmac
 import json
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from queries_orchestration.model.errors import EventRefused
 from queries_orchestration.model.link_keys import LinkKeys
-from queries_orchestration.model.message_states import MESSAGE_STATES, ProviderEvent
+from queries_orchestration.model.message_states import (
+    MESSAGE_STATES,
+    ProviderEvent,
+    read_moment,
+)
 
 WEBHOOK_KEYS_SETTING: Final = "QUERIES_WEBHOOK_KEYS"
 AGE: Final = timedelta(minutes=5)
@@ -41,7 +45,8 @@ class SignedRequest:
 
 def sign(secret: str, *, timestamp: str, body: bytes) -> str:
     """Return the signature of a request."""
-    signed = timestamp.encode() + b"." + body
+    # A header may hold anything: what is no UTF-8 must be refused as any other.
+    signed = timestamp.encode(errors="surrogatepass") + b"." + body
     return hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 
 
@@ -96,10 +101,7 @@ def _event(number: int, event: Any) -> ProviderEvent:
 
 
 def _at(number: int, text: Any) -> datetime:
-    try:
-        at = datetime.fromisoformat(text)
-        if at.utcoffset() is not None:
-            return at.astimezone(UTC)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise EventRefused(f"event {number}: at is an ISO 8601 instant with offset")
+    at = read_moment(text)
+    if at is None:
+        raise EventRefused(f"event {number}: at is an ISO 8601 instant with offset, since 1970")
+    return at

@@ -6,7 +6,7 @@ present recipients whom the occurrence itself and its earlier resends did not re
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Final
 
 from sqlalchemy import Connection
@@ -20,7 +20,7 @@ UNREACHED: Final = ("refused", "unsent", "uncertain")
 
 
 def addressed(
-    connection: Connection, assignment: Assignment, *, served: Collection[str] = ()
+    connection: Connection, assignment: Assignment, *, served: Mapping[str, str]
 ) -> list[Recipient]:
     """Return whom the occurrence is for now, with the reasons of those to be skipped.
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from queries_orchestration.deliveries.addressed import addressed
 from queries_orchestration.deliveries.message import message_id_of, message_of
-from queries_orchestration.deliveries.recipients import Recipient
+from queries_orchestration.deliveries.recipients import DUPLICATE, Recipient
 from queries_orchestration.deliveries.resolve import Assignment, assignment_of, export_of
 from queries_orchestration.deliveries.submit import (
     Attempt,
@@ -25,13 +26,15 @@ from queries_orchestration.deliveries.submit import (
     submit,
 )
 from queries_orchestration.model.errors import (
-    CommunicationsUnavailable,
-    SubmissionUncertain,
+    PermanentError,
+    ReceiveLost,
+    StoreUnavailable,
     TransientError,
 )
 from queries_orchestration.model.ids import communication_key, new_id
 from queries_orchestration.model.links import FILE_OUTLIVES_LINK, LINK_LIFETIME
 from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.boundary import unforeseen_told
 from queries_orchestration.receives.heartbeat import Heartbeat
 from queries_orchestration.store import claims, deliveries, exports, occurrences
 from queries_orchestration.store.claims import Receive
@@ -40,18 +43,18 @@ from queries_orchestration.store.exports import Export
 
 log = logging.getLogger(__name__)
 
-_REACHED: Final = ("sending", "sent", "uncertain")
-"""Who is in one of these states has the message, or may have it."""
+ADDRESS_CHANGED: Final = "address_changed"
 
 
 def deliver(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> None:
     """Give every present recipient a final state; those who have one are left alone.
 
-    One recipient who cannot be reached does not keep the others waiting.
+    One recipient who cannot be reached, or whose message cannot be made, does not keep the others
+    waiting.
 
     Raises:
-        CommunicationsUnavailable, SubmissionUncertain: at least one message is not known to be
-            handed over, and a later receive may try again.
+        TransientError: at least one message is not known to be handed over, and a later receive
+            may try again.
         ReceiveLost, ReceiveTimeout: the receive must end.
     """
     with backends.database.transaction() as connection:
@@ -61,35 +64,25 @@ def deliver(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> None:
             row.recipient_id: row
             for row in deliveries.of_occurrence(connection, receive.workspace_id, receive.key)
         }
-        present = addressed(
-            connection,
-            assignment,
-            served=[row.recipient_id for row in known.values() if row.state in _REACHED],
-        )
+        present = addressed(connection, assignment, served=_served(known.values()))
+    delivery_of = partial(_deliver_to, backends, receive, assignment, export)
     unavailable: TransientError | None = None
     try:
         for recipient in present:
             heartbeat.check()
             delivery = known.get(recipient.id)
-            if delivery is not None and delivery.state != "sending":
+            if delivery is not None and not _is_open(delivery, recipient):
                 continue
-            attempt = _attempt(backends, receive, export, recipient, delivery)
-            if attempt is None or recipient.address is None:
-                continue
-            message, faults = message_of(
-                backends,
-                export,
-                assignment,
-                attempt.delivery,
-                name=recipient.name,
-                address=recipient.address,
-            )
-            if faults:
-                _note_faults(backends, receive, assignment, faults)
             try:
-                submit(backends, receive, attempt, message, seconds=heartbeat.remaining())
-            except (CommunicationsUnavailable, SubmissionUncertain) as error:
+                with unforeseen_told(receive.key):
+                    delivery_of(recipient, delivery, seconds=heartbeat.remaining())
+            except (ReceiveLost, StoreUnavailable):
+                raise
+            except TransientError as error:
                 unavailable = error
+            except PermanentError as error:
+                # For good as things are now; that others get theirs must not hang on it.
+                unavailable = TransientError(error.message, code=error.code)
     finally:
         backends.communications.close()
     _conclude_removed(backends, receive, present, known.values())
@@ -97,33 +90,87 @@ def deliver(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> None:
         raise unavailable
 
 
-def _attempt(
+def _served(known: Iterable[Delivery]) -> dict[str, str]:
+    """Return the mailboxes that have the message, or may have it, with by whom."""
+    return {
+        row.mailbox_digest: row.recipient_id
+        for row in known
+        if row.mailbox_digest is not None
+        and (row.state in ("sent", "uncertain") or (row.state == "sending" and row.unanswered))
+    }
+
+
+def _is_open(delivery: Delivery, recipient: Recipient) -> bool:
+    """Whether it may still get another state than an earlier receive has recorded.
+
+    As long as nobody with the mailbox has the message, who was skipped for another may get it: the
+    other can have left since.
+    """
+    if delivery.state == "skipped" and delivery.code == DUPLICATE:
+        return recipient.skip_code != DUPLICATE
+    return delivery.state == "sending"
+
+
+def _deliver_to(
     backends: Backends,
     receive: Receive,
+    assignment: Assignment,
     export: Export,
     recipient: Recipient,
-    delivery: Delivery | None,
-) -> Attempt | None:
-    """Write down that a message will be submitted; None if none will be."""
-    if delivery is None:
-        recorded = _record(backends, receive, export, recipient)
-        backends.reached("sending recorded")
-        return first_attempt(recorded) if recorded.state == "sending" else None
-    if recipient.skip_code is not None:
-        # An earlier receive began to send; since then the recipient may no longer get it.
-        give_up(backends, receive, delivery, code=recipient.skip_code)
-        return None
-    return further_attempt(backends, receive, delivery)
+    known: Delivery | None,
+    *,
+    seconds: float,
+) -> None:
+    """Make one recipient's message, count its submission, and submit it.
+
+    In this order: what cannot be made was plainly not taken.
+
+    Raises:
+        PermanentError: the message cannot be made.
+        TransientError: not now; or it is not known to be handed over.
+        ReceiveLost: a newer receive took the work.
+    """
+    begun = known if known is not None and known.state == "sending" else None
+    delivery = begun or _new(backends, receive, recipient)
+    record = partial(_record, backends, receive, export, instead_of=known)
+    if recipient.address is None:
+        if begun is None:
+            record(delivery)
+        else:
+            # Since an earlier receive began to send, the recipient may no longer get it.
+            give_up(backends, receive, begun, code=recipient.skip_code or "no_address")
+        return
+    if delivery.unanswered and delivery.mailbox_digest not in (None, recipient.mailbox):
+        # The second copy must go where the first may be.
+        give_up(backends, receive, delivery, code=ADDRESS_CHANGED)
+        return
+    try:
+        message, faults = message_of(
+            backends, export, assignment, delivery, name=recipient.name, address=recipient.address
+        )
+    except Exception:
+        if begun is None:
+            record(delivery)
+        raise
+    if faults:
+        _note_faults(backends, receive, assignment, faults)
+    attempt: Attempt | None
+    if begun is None:
+        attempt = first_attempt(delivery)
+        record(attempt.delivery)
+    else:
+        attempt = further_attempt(backends, receive, begun, mailbox_digest=recipient.mailbox)
+    if attempt is not None:
+        submit(backends, receive, attempt, message, seconds=seconds)
 
 
-def _record(backends: Backends, receive: Receive, export: Export, recipient: Recipient) -> Delivery:
-    """Write the recipient's row: skipped with the reason, or sending with the link's facts."""
+def _new(backends: Backends, receive: Receive, recipient: Recipient) -> Delivery:
+    """Return the recipient's row: skipped with the reason, or sending with the link's facts."""
     at = backends.clock()
     sending = recipient.skip_code is None
     issued_at = at.replace(microsecond=0)
-    expires_at = issued_at + LINK_LIFETIME
     key = communication_key(receive.key, recipient.id)
-    delivery = Delivery(
+    return Delivery(
         workspace_id=receive.workspace_id,
         occurrence_key=receive.key,
         recipient_id=recipient.id,
@@ -136,22 +183,33 @@ def _record(backends: Backends, receive: Receive, export: Export, recipient: Rec
         link_token_id=new_id() if sending else None,
         link_key_id=backends.link_keys.signing_key_id if sending else None,
         link_issued_at=issued_at if sending else None,
-        link_expires_at=expires_at if sending else None,
+        link_expires_at=issued_at + LINK_LIFETIME if sending else None,
         message_id=message_id_of(backends, key) if sending else None,
         recorded_at=at,
-        unanswered=1 if sending else 0,
+        mailbox_digest=recipient.mailbox,
     )
+
+
+def _record(
+    backends: Backends,
+    receive: Receive,
+    export: Export,
+    delivery: Delivery,
+    *,
+    instead_of: Delivery | None,
+) -> None:
+    """Write the recipient's row, and keep the file as long as its link is good."""
     with backends.database.transaction() as connection:
         claims.hold(connection, receive)
-        deliveries.record(connection, delivery)
-        if sending:
+        deliveries.record(connection, delivery, instead_of=instead_of)
+        if delivery.link_expires_at is not None:
             exports.keep_until(
                 connection,
                 receive.workspace_id,
                 export.id,
-                until=expires_at + FILE_OUTLIVES_LINK,
+                until=delivery.link_expires_at + FILE_OUTLIVES_LINK,
             )
-    return delivery
+    backends.reached("sending recorded")
 
 
 def _note_faults(

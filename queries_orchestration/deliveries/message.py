@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from queries_orchestration.communications.compose import MessageFacts, compose
+from queries_orchestration.communications.email_message import parse_sender
 from queries_orchestration.communications.interface import (
     Message,
     message_id,
@@ -14,6 +13,7 @@ from queries_orchestration.deliveries.personal_link import link_of
 from queries_orchestration.deliveries.resolve import Assignment
 from queries_orchestration.model import links, unsubscribe_links
 from queries_orchestration.model.links import DeliveryLink
+from queries_orchestration.model.public_url import message_domain
 from queries_orchestration.model.unsubscribe_links import UNSUBSCRIBE_LIFETIME, UnsubscribeLink
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import occurrences
@@ -88,8 +88,9 @@ def message_of(
 
 def message_id_of(backends: Backends, communication_key: str) -> str:
     """Return the Message-ID of a communication key, at our own address."""
-    domain = urlsplit(backends.settings.public_url).hostname or "localhost"
-    return message_id(communication_key, domain)
+    settings = backends.settings
+    sender = parse_sender(settings.from_address)
+    return message_id(communication_key, message_domain(settings.public_url, sender.domain))
 
 
 def _unsubscribe_link(link: DeliveryLink, schedule_id: str) -> UnsubscribeLink:

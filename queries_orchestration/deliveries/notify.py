@@ -9,19 +9,20 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 from typing import Final
-from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
 from queries_orchestration.communications.compose_notice import NoticeFacts, compose_notice
-from queries_orchestration.communications.interface import Message, message_id
-from queries_orchestration.deliveries.recipients import address_of
+from queries_orchestration.communications.interface import Message
+from queries_orchestration.deliveries.message import message_id_of
+from queries_orchestration.deliveries.recipients import address_of, alone
 from queries_orchestration.model.access import ADMINISTRATOR
 from queries_orchestration.model.errors import (
     CommunicationsUnavailable,
     QueriesError,
     RecipientRefused,
     StoreUnavailable,
+    SubmissionUncertain,
     UnknownTimeZone,
 )
 from queries_orchestration.model.notices import FIRST_FAILURE, NoticeKind, delay_after
@@ -40,8 +41,10 @@ from queries_orchestration.store.notices import Notice
 from queries_orchestration.store.people import Person
 
 NOTICES_A_PASS: Final = 50
-SECONDS_A_PASS: Final = 10.0
-"""After so many seconds the rest is left to the next pass."""
+SECONDS_A_PASS: Final = 20.0
+"""A pass has less than a minute for all it does; what is left is for the next one."""
+SECONDS_A_NOTICE: Final = 10.0
+"""No notice is begun that has less left: a server that had no time to answer has it, perhaps."""
 RESUBMITTED: Final = "resubmitted"
 GONE: Final = "gone"
 
@@ -62,24 +65,33 @@ def write_notices(
 ) -> None:
     """Let the owner, and of a pause the active administrators, be told by the next pass."""
     owner_id = schedules.owner_of(connection, workspace_id, schedule_id)
-    told = [owner_id]
-    if kind != FIRST_FAILURE:
-        told += [
-            person.id
-            for person in people.listing(connection, workspace_id)
-            if person.active and ADMINISTRATOR in person.roles and person.id != owner_id
-        ]
     notices.write(
         connection,
         workspace_id,
         occurrence_key=occurrence_key,
         kind=kind,
-        person_ids=told,
+        person_ids=_told(connection, workspace_id, owner_id, kind),
         code=code,
         reason=reason,
         streak=streak,
         at=at,
     )
+
+
+def _told(connection: Connection, workspace_id: str, owner_id: str, kind: NoticeKind) -> list[str]:
+    """Return the owner's id, and of a pause those of administrators with other mailboxes."""
+    owner = people.get(connection, workspace_id, owner_id)
+    told, mailboxes = [owner_id], {owner and alone(owner).mailbox}
+    if kind == FIRST_FAILURE:
+        return told
+    for person in people.listing(connection, workspace_id):
+        if person.active and ADMINISTRATOR in person.roles and person.id != owner_id:
+            mailbox = alone(person).mailbox
+            # Who cannot be written to is noted as skipped, each.
+            if mailbox is None or mailbox not in mailboxes:
+                told.append(person.id)
+            mailboxes.add(mailbox)
+    return told
 
 
 def send_notices(backends: Backends) -> int:
@@ -98,7 +110,8 @@ def send_notices(backends: Backends) -> int:
     sent = 0
     try:
         for notice in unsent:
-            if stopwatch.now() >= end:
+            left = end - stopwatch.now()
+            if left < SECONDS_A_NOTICE:
                 break
             if not _begin(backends, notice):
                 continue
@@ -112,7 +125,7 @@ def send_notices(backends: Backends) -> int:
                 continue
             try:
                 with unforeseen_told(notice.communication_key):
-                    sent += _submit(backends, notice, message, skip_code)
+                    sent += _submit(backends, notice, message, skip_code, seconds=left)
             except StoreUnavailable:
                 raise
             except CommunicationsUnavailable as error:
@@ -137,17 +150,28 @@ def _prepare(backends: Backends, notice: Notice) -> tuple[Message | None, str | 
 
 
 def _submit(
-    backends: Backends, notice: Notice, message: Message | None, skip_code: str | None
+    backends: Backends,
+    notice: Notice,
+    message: Message | None,
+    skip_code: str | None,
+    *,
+    seconds: float,
 ) -> bool:
-    """Submit what there is to submit and write the outcome; False if nothing was sent."""
+    """Submit what there is to submit and write the outcome; False if nothing was sent.
+
+    No answer is final: a server that is slow today is slow in the next pass, and would be given
+    another copy each time.
+    """
     backends.reached("notice begun, not submitted")
     state, code, sent_id = "skipped", skip_code, None
     if message is not None:
         try:
-            sent_id = backends.communications.submit(message, seconds=SECONDS_A_PASS).message_id
+            sent_id = backends.communications.submit(message, seconds=seconds).message_id
             state = "sent"
         except RecipientRefused as error:
             state, code = "refused", error.code
+        except SubmissionUncertain as error:
+            state, code = "uncertain", error.code
         backends.reached("notice submitted, not recorded")
     with backends.database.transaction() as connection:
         _conclude(backends, connection, notice, state=state, code=code, message_id=sent_id)
@@ -222,7 +246,6 @@ def _message(
             streak=notice.streak,
         )
     )
-    domain = urlsplit(backends.settings.public_url).hostname or "localhost"
     return Message(
         communication_key=notice.communication_key,
         recipient_name=person.title,
@@ -230,7 +253,7 @@ def _message(
         subject=subject,
         text=text,
         html=html,
-        message_id=message_id(notice.communication_key, domain),
+        message_id=message_id_of(backends, notice.communication_key),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from queries_orchestration.communications.https_fetch import https_fetch
+from queries_orchestration.communications.interface import is_message_id
 from queries_orchestration.communications.ses_events import read_ses_event
 from queries_orchestration.communications.sns_signatures import Fetch, SnsSignatures
 from queries_orchestration.communications.webhook import (
@@ -93,9 +94,12 @@ def record_events(backends: Backends, events: Iterable[ProviderEvent]) -> int:
     new = 0
     with backends.database.transaction() as connection:
         for event in events:
+            # What is none of ours is of another system that shares the account.
+            if not is_message_id(event.message_id):
+                continue
             delivery = cross_workspace.delivery_of_message(connection, event.message_id)
             if delivery is None:
-                continue  # of another system that shares the account
+                continue
             told = ToldState(
                 workspace_id=delivery.workspace_id,
                 occurrence_key=delivery.occurrence_key,

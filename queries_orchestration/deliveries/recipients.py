@@ -5,13 +5,19 @@ The same rules answer at the click whether somebody is a recipient still.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from sqlalchemy import Connection
 
-from queries_orchestration.model.addresses import clean_address, domain_of, mailbox_key
+from queries_orchestration.model.addresses import (
+    clean_address,
+    domain_of,
+    mailbox_digest,
+    mailbox_key,
+)
 from queries_orchestration.model.errors import InvalidAddress
 from queries_orchestration.store import (
     groups,
@@ -26,18 +32,23 @@ from queries_orchestration.store.people import Person
 
 Candidate: TypeAlias = Person | OutsideAddress
 
+DUPLICATE: Final = "duplicate"
+_NOBODY: Final[Mapping[str, str]] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipient:
     """One to be sent a message, or to be skipped with the reason's code.
 
-    Its ``id`` is that of a person of the workspace, or of an outside address.
+    Its ``id`` is that of a person of the workspace, or of an outside address; ``mailbox`` is the
+    digest of the mailbox that ``address`` names.
     """
 
     id: str
     is_person: bool
     name: str = field(repr=False)
     address: str | None = field(repr=False)
+    mailbox: str | None = field(repr=False)
     skip_code: str | None
 
 
@@ -46,7 +57,7 @@ def recipients_now(
     workspace_id: str,
     schedule_id: str,
     *,
-    served: Collection[str] = (),
+    served: Mapping[str, str] = _NOBODY,
 ) -> list[Recipient]:
     """Return the schedule's recipients as they are at this moment, each once.
 
@@ -57,28 +68,30 @@ def recipients_now(
     ``domain_not_allowed``, ``unsubscribed``, ``duplicate``.
 
     Args:
-        served: ids of those who have, or may have, the message in question already.
+        served: the mailboxes (digests) that have, or may have, the message in question already,
+            each with the id of the recipient by whom.
     """
     rules = _Rules(connection, workspace_id)
     unsubscribed = _unsubscribed(connection, workspace_id, schedule_id)
-    owners = _mailboxes_of(connection, workspace_id, served)
+    owners = dict(served)
     found: list[Recipient] = []
     for candidate in _candidates(connection, workspace_id, schedule_id):
         address, code = rules.address_of(candidate)
         if candidate.id in unsubscribed and code is None:
             address, code = None, "unsubscribed"
-        if address is not None:
-            mailbox = mailbox_key(address)
+        mailbox = None if address is None else mailbox_digest(workspace_id, address)
+        if mailbox is not None:
             if mailbox in unsubscribed:
-                address, code = None, "unsubscribed"
+                address, mailbox, code = None, None, "unsubscribed"
             elif owners.setdefault(mailbox, candidate.id) != candidate.id:
-                address, code = None, "duplicate"
+                address, mailbox, code = None, None, DUPLICATE
         found.append(
             Recipient(
                 id=candidate.id,
                 is_person=isinstance(candidate, Person),
                 name=candidate.title or "",
                 address=address,
+                mailbox=mailbox,
                 skip_code=code,
             )
         )
@@ -108,7 +121,12 @@ def alone(person: Person) -> Recipient:
     """Return one person as the only recipient."""
     address, code = address_of(person)
     return Recipient(
-        id=person.id, is_person=True, name=person.title, address=address, skip_code=code
+        id=person.id,
+        is_person=True,
+        name=person.title,
+        address=address,
+        mailbox=None if address is None else mailbox_digest(person.workspace_id, address),
+        skip_code=code,
     )
 
 
@@ -184,39 +202,37 @@ def _look_up(connection: Connection, workspace_id: str, recipient_id: str) -> Ca
     )
 
 
-def _mailboxes_of(
-    connection: Connection, workspace_id: str, recipient_ids: Collection[str]
-) -> dict[str, str]:
-    """Return the mailboxes of some recipients, each with the recipient's id."""
-    owners: dict[str, str] = {}
-    for recipient_id in recipient_ids:
-        mailbox = _mailbox(_look_up(connection, workspace_id, recipient_id))
-        if mailbox is not None:
-            owners.setdefault(mailbox, recipient_id)
-    return owners
+def mailbox_of(connection: Connection, workspace_id: str, recipient_id: str) -> str | None:
+    """Return the digest of the mailbox that somebody has now; None if there is none."""
+    candidate = _look_up(connection, workspace_id, recipient_id)
+    if candidate is None or not candidate.address:
+        return None
+    try:
+        return mailbox_digest(workspace_id, candidate.address)
+    except InvalidAddress:
+        return None
 
 
 def _unsubscribed(connection: Connection, workspace_id: str, schedule_id: str) -> frozenset[str]:
     """Return the ids and the mailboxes of those who want no more of the schedule.
 
-    The mailboxes, too: nobody is a recipient again only because they are named in another way.
+    The mailboxes, too, that of then and that of now: nobody is a recipient again only because they
+    are named in another way.
     """
-    ids = {
-        one.recipient_id
-        for one in unsubscriptions.of_schedule(connection, workspace_id, schedule_id)
-    }
+    found = unsubscriptions.of_schedule(connection, workspace_id, schedule_id)
+    ids = {one.recipient_id for one in found}
     ids |= {
         outside.id
         for outside in outside_addresses.listing(connection, workspace_id)
         if outside.unsubscribed_at is not None
     }
-    return frozenset({*ids, *_mailboxes_of(connection, workspace_id, ids)})
+    mailboxes = {one.mailbox_digest for one in found}
+    mailboxes |= {mailbox_of(connection, workspace_id, one) for one in ids}
+    return frozenset(ids | {mailbox for mailbox in mailboxes if mailbox is not None})
 
 
-def _mailbox(candidate: Candidate | None) -> str | None:
-    if candidate is None or not candidate.address:
-        return None
+def _mailbox(person: Person) -> str | None:
     try:
-        return mailbox_key(candidate.address)
+        return mailbox_key(person.address) if person.address else None
     except InvalidAddress:
         return None

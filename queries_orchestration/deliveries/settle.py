@@ -58,6 +58,7 @@ def settle(
     occurrence = _occurrence(connection, receive)
     if settlement.outcome in ("failed", "cancelled"):
         _close_unfinished(connection, occurrence, settlement)
+    deliveries.forget_mailboxes(connection, occurrence.workspace_id, occurrence.key)
     consequence = count(connection, occurrence, settlement, at=at)
     return Settled(
         workspace_id=occurrence.workspace_id,
@@ -79,6 +80,7 @@ def cancel_within(
     occurrence = occurrences.get(connection, workspace_id, key)
     if occurrence is not None:
         _close_unfinished(connection, occurrence, Settlement(outcome="cancelled", message=message))
+        deliveries.forget_mailboxes(connection, workspace_id, key)
     return True
 
 

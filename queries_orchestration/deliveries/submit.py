@@ -40,12 +40,17 @@ class Attempt:
 
 
 def first_attempt(delivery: Delivery) -> Attempt:
-    """Return the attempt that a row was recorded with."""
-    return Attempt(delivery, replace(delivery, unanswered=0))
+    """Count the first submission, in a row that is to be recorded."""
+    return Attempt(replace(delivery, unanswered=1), delivery)
 
 
-def further_attempt(backends: Backends, receive: Receive, delivery: Delivery) -> Attempt | None:
+def further_attempt(
+    backends: Backends, receive: Receive, delivery: Delivery, *, mailbox_digest: str | None
+) -> Attempt | None:
     """Count another submission of what an earlier receive left ``sending``; None concludes it.
+
+    Args:
+        mailbox_digest: of the mailbox that it goes to now.
 
     Raises:
         ReceiveLost: a newer receive took the work.
@@ -65,7 +70,12 @@ def further_attempt(backends: Backends, receive: Receive, delivery: Delivery) ->
         resubmitted_at = delivery.resubmitted_at
         if unanswered == MOST_UNANSWERED:
             resubmitted_at = backends.clock()
-        attempted = replace(delivery, unanswered=unanswered, resubmitted_at=resubmitted_at)
+        attempted = replace(
+            delivery,
+            unanswered=unanswered,
+            resubmitted_at=resubmitted_at,
+            mailbox_digest=mailbox_digest,
+        )
         _note(connection, attempted)
     backends.reached("further submission noted")
     return Attempt(attempted, delivery)
@@ -137,5 +147,6 @@ def _note(connection: Connection, delivery: Delivery, **values: Any) -> None:
         delivery,
         unanswered=delivery.unanswered,
         resubmitted_at=delivery.resubmitted_at,
+        mailbox_digest=delivery.mailbox_digest,
         **values,
     )

@@ -13,6 +13,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from queries_orchestration.deliveries.authority import schedule_governed_by
+from queries_orchestration.deliveries.recipients import mailbox_of
 from queries_orchestration.model.access import ADMINISTRATOR
 from queries_orchestration.model.audit import NOT_ALLOWED, Action, AuditEvent, By, Subject
 from queries_orchestration.model.errors import LinkRefused, NotFound, Refused
@@ -121,6 +122,7 @@ def record_unsubscription(
             person_id=recipient_id if is_person else None,
             outside_id=None if is_person else recipient_id,
             unsubscribed_at=at,
+            mailbox_digest=mailbox_of(connection, workspace_id, recipient_id),
         ),
     )
     if everywhere and not is_person:
@@ -184,10 +186,15 @@ def forget_unsubscription(
 ) -> bool:
     """Let somebody have the schedule's messages again; False if they had not unsubscribed.
 
+    It ends what was unsubscribed under another name with the mailbox that they have now, too.
     An outside address that had unsubscribed from the whole workspace may be sent to again.
     """
     forgotten = unsubscriptions.forget(
-        connection, workspace_id, schedule_id, recipient_id=recipient_id
+        connection,
+        workspace_id,
+        schedule_id,
+        recipient_id=recipient_id,
+        mailbox_digest=mailbox_of(connection, workspace_id, recipient_id),
     )
     # Nothing to change at a person, who unsubscribes from schedules alone.
     forgotten |= outside_addresses.set_unsubscribed(connection, workspace_id, recipient_id, at=None)

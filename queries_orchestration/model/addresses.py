@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 
@@ -20,7 +21,8 @@ def clean_address(text: str) -> str:
     """One e-mail address in the spelling we keep: trimmed, its domain as A-label in lower case.
 
     A local part beyond ASCII is kept; a backend that cannot send to it refuses that recipient
-    alone. Quoted local parts and address literals (``a@[192.0.2.1]``) are not taken.
+    alone. Quoted local parts and address literals (``a@[192.0.2.1]``) are not taken, nor what may
+    open an encoded word (``=?``, RFC 2047): a mail program could show another address for it.
 
     Raises:
         InvalidAddress: not exactly one address. The message does not show it.
@@ -33,6 +35,7 @@ def clean_address(text: str) -> str:
         or not address.isprintable()
         or not _LOCAL_PART.fullmatch(local_part)
         or any(character.isspace() for character in local_part)
+        or "=?" in local_part
         or len(local_part.encode()) > _LOCAL_PART_BYTES
     ):
         raise _invalid()
@@ -69,12 +72,30 @@ def mailbox_key(address: str) -> str:
     """What makes two addresses one mailbox, for one message per mailbox.
 
     Domains are equal without regard to case, as DNS has it. RFC 5321 lets a server tell `Ann`
-    from `ann`, but hardly one does, so our rule compares local parts without regard to case too.
+    from `ann`, but hardly one does, so our rule compares local parts without regard to case too:
+    by Unicode's simple folding, for which both small sigmas are one letter, and ``ß`` is not
+    ``ss``.
 
     Raises:
         InvalidAddress: as `clean_address`.
     """
-    return unicodedata.normalize("NFC", clean_address(address).lower())
+    return unicodedata.normalize("NFC", "".join(map(_folded, clean_address(address))))
+
+
+def mailbox_digest(workspace_id: str, address: str) -> str:
+    """What is kept of a mailbox where its address must not be: whether another is the same.
+
+    Each workspace has its own. Who knows an address can compute it, so it is personal data still.
+
+    Raises:
+        InvalidAddress: as `clean_address`.
+    """
+    return hashlib.sha256(f"{workspace_id} {mailbox_key(address)}".encode()).hexdigest()
+
+
+def _folded(character: str) -> str:
+    folded = character.casefold()
+    return folded if len(folded) == 1 else character.lower()
 
 
 def _invalid() -> InvalidAddress:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, Literal
 
 MessageState = Literal["accepted", "delayed", "delivered", "soft_bounced", "bounced", "complained"]
@@ -24,6 +24,11 @@ MESSAGE_STATES: Final[tuple[MessageState, ...]] = (
 """From the first to the last: a later one may follow an earlier one, never the other way round."""
 
 
+_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST: Final = datetime(9998, 12, 31, tzinfo=UTC)
+"""Beyond, an instant cannot be told in every zone."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderEvent:
     """One message reached a state; ``at`` (aware) is when, as its provider says."""
@@ -34,8 +39,19 @@ class ProviderEvent:
     code: str | None = None
 
     def __post_init__(self) -> None:
-        if self.at.utcoffset() is None:
-            raise ValueError("an event's time is aware")
+        if self.at.utcoffset() is None or not _FIRST <= self.at <= _LAST:
+            raise ValueError("an event's time is aware, of 1970 to 9998")
+
+
+def read_moment(text: object) -> datetime | None:
+    """Return the UTC instant that an ISO 8601 text with an offset says; None if it says none."""
+    try:
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+        if moment is not None and moment.utcoffset() is not None and _FIRST <= moment <= _LAST:
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    return None
 
 
 def latest_state(states: Iterable[MessageState]) -> MessageState | None:

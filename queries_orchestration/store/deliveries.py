@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +20,8 @@ class Delivery:
 
     ``recipient_id`` is the id of the one of the two that there is, person or outside address.
     ``unanswered`` counts the submissions whose answer is not known; ``resubmitted_at`` is when it
-    was submitted while one was unanswered; ``refusal_words`` are those of who last did not take it.
+    was submitted while one was unanswered; ``refusal_words`` are those of who last did not take it;
+    ``mailbox_digest`` tells, until the occurrence is settled, which mailbox it goes to.
     """
 
     workspace_id: str
@@ -41,6 +42,7 @@ class Delivery:
     unanswered: int = 0
     resubmitted_at: datetime | None = None
     refusal_words: str | None = None
+    mailbox_digest: str | None = field(default=None, repr=False)
 
 
 def get(
@@ -72,8 +74,16 @@ def of_occurrence(connection: Connection, workspace_id: str, occurrence_key: str
     )
 
 
-def record(connection: Connection, delivery: Delivery) -> None:
-    """Insert the delivery of a recipient who has none yet."""
+def record(connection: Connection, delivery: Delivery, *, instead_of: Delivery | None) -> None:
+    """Insert the delivery of a recipient who has none, or none but the skipped ``instead_of``."""
+    if instead_of is not None:
+        connection.execute(
+            sa.delete(deliveries).where(
+                deliveries.c.workspace_id == instead_of.workspace_id,
+                deliveries.c.communication_key == instead_of.communication_key,
+                deliveries.c.state == "skipped",
+            )
+        )
     connection.execute(sa.insert(deliveries).values(values_of(delivery)))
 
 
@@ -89,6 +99,19 @@ def conclude(
 ) -> None:
     """Write the final outcome of a delivery that was ``sending``."""
     _update(connection, delivery, state=state, **values)
+
+
+def forget_mailboxes(connection: Connection, workspace_id: str, occurrence_key: str) -> None:
+    """Take away which mailboxes an occurrence went to: nothing more is sent of it."""
+    connection.execute(
+        update(deliveries)
+        .where(
+            deliveries.c.workspace_id == workspace_id,
+            deliveries.c.occurrence_key == occurrence_key,
+            deliveries.c.mailbox_digest.is_not(None),
+        )
+        .values(mailbox_digest=None)
+    )
 
 
 def _update(connection: Connection, delivery: Delivery, **values: Any) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, delete, or_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from queries_orchestration.store.rows import every, select_records, values_of
@@ -14,7 +14,10 @@ from queries_orchestration.store.tables import unsubscriptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsubscription:
-    """One recipient of one schedule; ``recipient_id`` is the id of the one of the two there is."""
+    """One recipient of one schedule; ``recipient_id`` is the id of the one of the two there is.
+
+    ``mailbox_digest`` is of the mailbox that they had then; None if they had none.
+    """
 
     workspace_id: str
     schedule_id: str
@@ -22,6 +25,7 @@ class Unsubscription:
     person_id: str | None
     outside_id: str | None
     unsubscribed_at: datetime
+    mailbox_digest: str | None = field(default=None, repr=False)
 
 
 def of_schedule(
@@ -50,14 +54,22 @@ def record(connection: Connection, unsubscription: Unsubscription) -> bool:
 
 
 def forget(
-    connection: Connection, workspace_id: str, schedule_id: str, *, recipient_id: str
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    recipient_id: str,
+    mailbox_digest: str | None,
 ) -> bool:
-    """Let a recipient have messages again; False if they had not unsubscribed."""
+    """Let a recipient and a mailbox have messages again; False if neither had unsubscribed."""
+    wanted = unsubscriptions.c.recipient_id == recipient_id
+    if mailbox_digest is not None:
+        wanted = or_(wanted, unsubscriptions.c.mailbox_digest == mailbox_digest)
     forgotten = connection.execute(
         delete(unsubscriptions).where(
             unsubscriptions.c.workspace_id == workspace_id,
             unsubscriptions.c.schedule_id == schedule_id,
-            unsubscriptions.c.recipient_id == recipient_id,
+            wanted,
         )
     )
-    return forgotten.rowcount == 1
+    return forgotten.rowcount > 0

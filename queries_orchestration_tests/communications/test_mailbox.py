@@ -18,7 +18,11 @@ from urllib.parse import quote
 import pytest
 
 from queries_orchestration.communications import open_communications
-from queries_orchestration.communications.interface import Message, message_id
+from queries_orchestration.communications.interface import (
+    Message,
+    message_id,
+    unsubscribe_headers,
+)
 from queries_orchestration.communications.mailbox import Mailbox
 from queries_orchestration.model.errors import CommunicationsUnavailable, InvalidSettings
 
@@ -40,6 +44,7 @@ def message(key: str = "s1@20260504T050000Z.p1", subject: str = "Daily sales") -
         text=f"Hello\n\n{LINK}\n",
         html=f'<a href="{LINK}">Download</a>',
         message_id=message_id(key, "q.example.org"),
+        headers=unsubscribe_headers("https://q.example.org/u/" + "y" * 300),
     )
 
 
@@ -65,6 +70,14 @@ def test_the_first_message_of_a_key_keeps_its_bytes(tmp_path: Path) -> None:
     assert later.submit(message(subject="changed")).state == "already_accepted"
     assert [file] == list(tmp_path.iterdir())
     assert file.read_bytes() == first
+
+
+@pytest.mark.parametrize("title", ["See http://evil.test/d/abc now", "http://evil.test/d/abc"])
+def test_a_link_in_a_title_is_not_the_personal_link(tmp_path: Path, title: str) -> None:
+    written = message()
+    mailbox(tmp_path).submit(replace(written, text=f"{title}\n{title} is ready\n\n{LINK}\n"))
+    mailbox(tmp_path).submit(replace(message("notice"), text=f"{title}\n", headers={}))
+    assert {one.link for one in mailbox(tmp_path).messages()} == {LINK, None}
 
 
 def test_the_list_tells_file_recipient_subject_date_and_the_whole_link(tmp_path: Path) -> None:

@@ -276,6 +276,29 @@ def test_one_click_is_offered_over_https_only() -> None:
     assert unsubscribe_headers("http://localhost/u/x") == {
         "List-Unsubscribe": "<http://localhost/u/x>"
     }
+    assert "List-Unsubscribe-Post" in unsubscribe_headers("https://q.example.org/u/x")
+
+
+@pytest.mark.parametrize("name", ["upper", "lower", "trim"])
+def test_a_filter_of_what_has_no_value_says_nothing(name: str) -> None:
+    values = dict.fromkeys(VARIABLES, "x") | {"recipient": None}
+    source = f"Hello{{{{ recipient|{name} }}}}!"
+    assert own_templates.render("greeting", source, values) == "Hello!"
+    with pytest.raises(InvalidTemplate, match="come out empty"):
+        check_template("subject", f"{{{{ slot|{name} }}}}")
+
+
+@pytest.mark.parametrize("source", ["\u200b", "\u2060\ufeff", "\u00a0\u200d", "\u0301"])
+@pytest.mark.parametrize("part", ["subject", "intro"])
+def test_what_does_not_show_is_nothing(part: str, source: str) -> None:
+    with pytest.raises(InvalidTemplate, match="come out empty"):
+        check_template(part, source)
+
+
+@pytest.mark.parametrize("source", ["{{ slot|trim('x') }}a", "{{ slot|upper(x=1) }}a"])
+def test_a_filter_takes_no_arguments(source: str) -> None:
+    with pytest.raises(InvalidTemplate, match="a template has text"):
+        check_template("subject", source)
 
 
 def test_a_checked_template_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import pytest
+from botocore.parsers import ResponseParserError
 
 from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.interface import Communications, Message, message_id
 from queries_orchestration.communications.ses import message_id_of, tag_of
+from queries_orchestration.communications.ses_client import ask
 from queries_orchestration.communications.ses_url import SesPlace, read_ses_url
 from queries_orchestration.model.errors import (
     CommunicationsUnavailable,
@@ -20,6 +23,8 @@ from queries_orchestration.model.errors import (
     RecipientRefused,
     SubmissionUncertain,
 )
+from queries_orchestration.model.public_url import message_domain
+from queries_orchestration_tests.communications.raw_servers import answer, http, running_raw
 from queries_orchestration_tests.communications.ses_stub import SesStub, running_ses
 
 NOW = datetime(2026, 5, 4, 5, tzinfo=UTC)
@@ -31,6 +36,10 @@ MESSAGE = Message(
     text="Hello\n",
     html="<p>Hello</p>",
     message_id=message_id("o1.ann", "q.example.org"),
+)
+NOT_VERIFIED = (
+    "Email address is not verified. The following identities failed the check in region"
+    " EU-CENTRAL-1: r@q.example.org"
 )
 LATER = CommunicationsUnavailable
 
@@ -82,6 +91,7 @@ def test_a_tag_is_the_message_id_in_letters_digits_and_dashes() -> None:
     ("answer", "error", "said"),
     [
         ((400, "MessageRejected", "Address <ann@e.test> blocked"), RecipientRefused, "blocked"),
+        ((400, "MessageRejected", NOT_VERIFIED), LATER, "verify QUERIES_FROM_ADDRESS"),
         ((400, "BadRequestException", "Illegal address"), RecipientRefused, "Illegal address"),
         ((400, "MailFromDomainNotVerifiedException", "x"), LATER, "verify the domain"),
         ((400, "AccountSuspendedException", "x"), LATER, "may not send"),
@@ -93,6 +103,7 @@ def test_a_tag_is_the_message_id_in_letters_digits_and_dashes() -> None:
         ((429, "TooManyRequestsException", "x"), LATER, "too often"),
         ((500, "InternalFailure", "x"), LATER, "later"),
         ((503, "ServiceUnavailable", "x"), LATER, "later"),
+        ((502, "BadGateway", "x"), SubmissionUncertain, "may have taken"),
         ((504, "Timeout", "x"), SubmissionUncertain, "may have taken"),
         ("drop", SubmissionUncertain, "may have taken"),
     ],
@@ -117,6 +128,52 @@ def test_an_address_beyond_ascii_is_refused_without_asking(stub: SesStub) -> Non
     with pytest.raises(CommunicationsUnavailable, match="QUERIES_FROM_ADDRESS"):
         ses(stub, sender="jörg@q.example.org").submit(MESSAGE, seconds=20)
     assert stub.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        ("500 Oops", b"null"),
+        ("400 Bad Request", b"[]"),
+        ("200 OK", b"<html>captive portal</html>"),
+        ("200 OK", b"{}"),
+        ("200 OK", b'{"MessageId": ""}'),
+        ("200 OK", b"null"),
+        ("200 OK", b'{"Mess'),
+    ],
+)
+def test_an_answer_that_is_none_of_ses_leaves_it_unknown(status: str, body: bytes) -> None:
+    with running_raw(http(answer(status, body))) as port:
+        communications = opened(f"ses://eu-central-1?endpoint=http://127.0.0.1:{port}")
+        with pytest.raises(SubmissionUncertain, match="may have taken"):
+            communications.submit(MESSAGE, seconds=20)
+
+
+def test_an_answer_that_botocore_cannot_parse_leaves_it_unknown() -> None:
+    def tripping(**_: object) -> None:
+        raise ResponseParserError("x")
+
+    with pytest.raises(SubmissionUncertain, match="cannot be read"):
+        ask(tripping, seconds=5)
+
+
+@pytest.mark.parametrize(("pause", "seconds", "patience"), [(0.5, 2, 5), (30, 20, 0.2)])
+def test_an_answer_that_does_not_come_in_time_leaves_it_unknown(
+    pause: float, seconds: float, patience: float
+) -> None:
+    """Whether it drips in or is not there at all."""
+    with running_raw(http(answer("200 OK", b"{}"), pause=pause)) as port:
+        url = f"ses://eu-central-1?endpoint=http://127.0.0.1:{port}"
+        begun = time.monotonic()
+        with pytest.raises(SubmissionUncertain, match="may have taken"):
+            opened(url, seconds=patience).submit(MESSAGE, seconds=seconds)
+        assert time.monotonic() - begun < 6
+
+
+def test_the_tag_of_the_longest_message_id_is_one() -> None:
+    domain = message_domain(f"https://{'a' * 60}.{'b' * 60}.{'c' * 24}.de", "q.example.org")
+    assert len(domain) > 100
+    assert len(tag_of(message_id("o1.ann", domain))) <= 256
 
 
 def test_a_region_out_of_reach_is_for_now() -> None:

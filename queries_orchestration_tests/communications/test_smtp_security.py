@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,20 @@ def test_login_also_goes_by_the_older_mechanism(server: SmtpServer) -> None:
     assert len(server.taken) == 1
 
 
+@pytest.mark.parametrize("mechanism", ["PLAIN", "LOGIN"])
+@pytest.mark.parametrize("code", ["500", "454"])
+def test_a_server_that_repeats_the_login_is_not_quoted(
+    server: SmtpServer, mechanism: str, code: str
+) -> None:
+    server.login, server.mechanisms = ("ann", SECRET), mechanism
+    for said in (f"\0ann\0{SECRET}", SECRET, "ann"):
+        login = base64.b64encode(said.encode()).decode()
+        server.plan("AUTH", f'{code} 5.5.1 Command unrecognized: "AUTH {mechanism} {login}"')
+        with pytest.raises(CommunicationsUnavailable, match=f"said {code} at AUTH") as told:
+            opened(server.url("ann@"), password=SECRET).check(seconds=10)
+        assert login not in told.value.message
+
+
 def test_a_server_of_somebody_else_takes_an_encrypted_message(
     certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,7 +90,7 @@ def test_a_server_of_somebody_else_takes_an_encrypted_message(
 @pytest.mark.parametrize(
     ("at", "fault", "said"),
     [
-        ("AUTH", "535 5.7.8 no", "535 5.7.8 no' at AUTH: check user and password"),
+        ("AUTH", "535 5.7.8 no", "said 535 at AUTH: check user and password"),
         ("AUTH", "454 4.7.0 later", "it may take messages later"),
         ("AUTH", Fault.DROP, "at AUTH"),
         ("AUTH", Fault.SILENCE, "at AUTH"),

@@ -6,6 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from queries_orchestration.communications.sns_signatures import SnsSignatures
 from queries_orchestration.model.errors import (
@@ -115,6 +119,26 @@ def test_whatever_is_changed_it_is_refused_with_the_same_answer(
     assert refused.value.message == (
         "this is not a signed message of a topic of QUERIES_SNS_TOPICS"
     )
+
+
+def test_a_key_of_another_kind_is_refused_as_any_other(certificate: Certificate) -> None:
+    """An elliptic one verifies by other arguments: it must not end in an error of ours."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "sns.amazonaws.com")])
+    elliptic = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(NOW - timedelta(days=1))
+        .not_valid_after(NOW + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    pem = elliptic.public_bytes(serialization.Encoding.PEM)
+    signatures = SnsSignatures(frozenset({TOPIC}), fetch=Fetched(pem), clock=lambda: NOW)
+    with pytest.raises(EventRefused):
+        signatures.verified(body(signed(certificate)))
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"{", b"\xff", b"[" * 100_000, b"{}"])

@@ -66,6 +66,9 @@ def test_more_are_not(age: int) -> None:
         {"signature": ""},
         {"signature": "0" * 64},
         {"signature": "é" * 64},
+        {"timestamp": "\udcff"},
+        {"signature": "\udcff" * 64},
+        {"key_id": "\udcff"},
         {"key_id": "old"},
         {"key_id": "unknown"},
         {"key_id": ""},
@@ -97,6 +100,8 @@ def test_an_unknown_key_signs_nothing_not_even_with_what_stands_in_for_it() -> N
         ({"events": [EVENT | {"at": "2027-01-04T08:00:00"}]}, "with offset"),
         ({"events": [EVENT | {"at": 5}]}, "with offset"),
         ({"events": [EVENT | {"at": "0001-01-01T00:00:00+14:00"}]}, "with offset"),
+        ({"events": [EVENT | {"at": "9999-12-31T23:59:00-12:00"}]}, "with offset"),
+        ({"events": [EVENT | {"at": "1969-12-31T23:59:59Z"}]}, "with offset"),
         ({"events": [EVENT | {"code": "to ann@e.test"}]}, "code is"),
         ({"events": [EVENT | {"code": 5}]}, "code is"),
         ({"events": [EVENT | {"message_id": None}]}, "message_id is"),
@@ -106,6 +111,15 @@ def test_what_cannot_be_read_is_refused_with_the_reason(content: Any, said: str)
     with pytest.raises(EventRefused, match=said) as refused:
         read_webhook(KEYS, request(content), now=NOW)
     assert "ann@e.test" not in refused.value.message
+
+
+def test_what_is_too_large_is_refused_though_it_is_signed() -> None:
+    body = json.dumps({"events": [EVENT]}).encode() + b" " * 1024 * 1024
+    timestamp = str(int(NOW.timestamp()))
+    signature = sign("n" * 40, timestamp=timestamp, body=body)
+    large = SignedRequest(key_id="new", timestamp=timestamp, signature=signature, body=body)
+    with pytest.raises(EventRefused, match=NOT_SIGNED):
+        read_webhook(KEYS, large, now=NOW)
 
 
 def test_a_fault_of_the_keys_names_their_setting() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,8 +16,13 @@ from queries_orchestration.deliveries.notify import send_notices
 from queries_orchestration.deliveries.run_now import run_now
 from queries_orchestration.deliveries.schedule_changes import resume
 from queries_orchestration.model.audit import OPERATOR
-from queries_orchestration.model.errors import CommunicationsUnavailable, RecipientRefused
+from queries_orchestration.model.errors import (
+    CommunicationsUnavailable,
+    RecipientRefused,
+    SubmissionUncertain,
+)
 from queries_orchestration.model.notices import LONGEST_DELAY, delay_after, notice_due
+from queries_orchestration.receives.waiting import RealWaiting
 from queries_orchestration.store.tables import notices, people, schedules
 from queries_orchestration_tests.house import MONDAY, WEEK, House
 
@@ -173,8 +179,10 @@ class Wall:
 
     def __init__(self, inner: Communications, *, idempotent: bool = True) -> None:
         self.inner, self.idempotent_by_key = inner, idempotent
-        self.shut = self.refuses = self.dies = self.breaks = False
+        self.shut = self.refuses = self.dies = self.breaks = self.is_slow = False
         self.submitted: list[str] = []
+        self.seconds: list[float] = []
+        self.takes: Callable[[], None] = lambda: None
 
     def check(self, *, seconds: float = 1) -> None:
         self.inner.check(seconds=seconds)
@@ -184,12 +192,16 @@ class Wall:
 
     def submit(self, message: Message, *, seconds: float = 1) -> Submission:
         self.submitted.append(message.message_id)
+        self.seconds.append(seconds)
+        self.takes()
         if self.shut:
             raise CommunicationsUnavailable("The test's wall is shut.")
         if self.refuses:
             raise RecipientRefused("550 no such mailbox")
         if self.breaks:
             raise ZeroDivisionError
+        if self.is_slow:
+            raise SubmissionUncertain("The test's wall says nothing.")
         if self.dies:
             raise KeyboardInterrupt
         return self.inner.submit(message, seconds=seconds)
@@ -210,6 +222,63 @@ def test_what_cannot_be_sent_now_is_tried_again_later(failing: House) -> None:
 
     assert failing.told() == [("ada@example.org", FAILED)]
     assert len(set(wall.submitted)) == 1
+
+
+def test_an_owner_and_an_administrator_with_one_mailbox_are_told_once(failing: House) -> None:
+    failing.apply(
+        WORKSPACE + "people:\n"
+        "  ada: {title: Ada Owner, address: ada@example.org}\n"
+        "  eve: {title: Eve, address: ADA@example.org, roles: [administrator]}\n"
+        "  joe: {title: Joe, address: root@example.org, roles: [administrator]}\n"
+    )
+    failing.deliver(MONDAY)
+    failing.dispatch(MONDAY)
+
+    assert failing.told() == [("ada@example.org", IS_PAUSED), ("root@example.org", IS_PAUSED)]
+    assert {name for name, *_ in _rows(failing)} & {"ada", "eve"} == {"ada"}
+
+
+def test_an_administrator_is_told_whose_mailbox_is_that_of_an_owner_who_left(
+    failing: House,
+) -> None:
+    failing.apply(
+        WORKSPACE + "people:\n"
+        "  ada: {title: Ada Owner, address: ada@example.org, active: false}\n"
+        "  eve: {title: Eve, address: ada@example.org, roles: [administrator]}\n"
+    )
+    failing.deliver(MONDAY)
+    failing.dispatch(MONDAY)
+
+    assert ("ada@example.org", IS_PAUSED) in failing.told()
+
+
+def test_a_server_that_is_slow_to_answer_gets_no_second_notice(failing: House) -> None:
+    wall = Wall(failing.backends.communications, idempotent=False)
+    wall.is_slow = True
+    walled = failing.with_backends(replace(failing.backends, communications=wall))
+    failing.deliver(MONDAY)
+
+    assert [send_notices(walled.backends) for _ in range(3)] == [0, 0, 0]
+
+    assert len(wall.submitted) == 1
+    assert _rows(failing) == {("ada", "uncertain", "submission_uncertain")}
+
+
+def test_no_notice_is_begun_that_could_not_end_within_the_pass(failing: House) -> None:
+    class Clock(RealWaiting):
+        moment = 0.0
+
+        def now(self) -> float:
+            return self.moment
+
+    clock, wall = Clock(), Wall(failing.backends.communications)
+    wall.takes = lambda: setattr(clock, "moment", clock.moment + 11)
+    walled = failing.with_backends(replace(failing.backends, communications=wall, waiting=clock))
+    failing.apply(WORKSPACE + "people:\n  ada: {title: Ada Owner, address: ada@example.org}\n")
+    failing.deliver(MONDAY)
+
+    assert [send_notices(walled.backends) for _ in range(2)] == [1, 1]
+    assert wall.seconds == [20, 20]
 
 
 def test_a_refused_recipient_is_final(failing: House) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import permutations
 from typing import Any
 
@@ -28,6 +28,7 @@ from queries_orchestration.model.message_states import (
     MessageState,
     ProviderEvent,
     latest_state,
+    read_moment,
 )
 from queries_orchestration.store import message_states
 from queries_orchestration_tests.communications.certificates import Certificate, make_certificate
@@ -289,3 +290,31 @@ def test_a_state_of_a_message_of_nobody_is_refused_by_the_database(house: House)
                 " FROM deliveries"
             )
         )
+
+
+@pytest.mark.parametrize(
+    "foreign", ["<a\0b@e.test>", "<\ud800@e.test>", "x" * 100_000, "", "<a b@e.test>"]
+)
+def test_an_id_that_is_none_of_ours_loses_no_event_beside_it(house: House, foreign: str) -> None:
+    events = [
+        {"message_id": one, "state": "bounced", "at": "2027-01-04T07:00:00Z"}
+        for one in (foreign, message_id(house))
+    ]
+    content = json.dumps({"events": events}).encode()
+    timestamp = str(int(house.clock().timestamp()))
+    signature = sign(SECRET, timestamp=timestamp, body=content)
+    signed_by_us = SignedRequest(
+        key_id="p1", timestamp=timestamp, signature=signature, body=content
+    )
+    assert take_webhook(house.backends, signed_by_us) == 1
+
+
+@pytest.mark.parametrize(
+    "at",
+    ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:00-12:00", "x", 5],
+)
+def test_a_moment_that_cannot_be_told_is_none(at: object) -> None:
+    assert read_moment(at) is None
+    if isinstance(at, str) and at != "x":
+        with pytest.raises(ValueError, match="1970"):
+            ProviderEvent(message_id="<a@e.test>", state="bounced", at=datetime.fromisoformat(at))

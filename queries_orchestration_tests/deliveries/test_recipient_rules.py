@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings, strategies as st
 
 from queries_orchestration.deliveries.recipients import is_recipient, recipients_now
+from queries_orchestration.model.addresses import mailbox_digest
 from queries_orchestration.store import (
     groups,
     outside_addresses,
@@ -60,6 +61,16 @@ def mailbox_of(case: Case, recipient_id: str) -> str | None:
     if recipient_id in PEOPLE:
         address = case.people[PEOPLE.index(recipient_id)][0]
     return address and address.lower()
+
+
+def served_of(case: Case) -> dict[str, str]:
+    """The mailboxes of those who were reached, with by whom."""
+    found: dict[str, str] = {}
+    for one in case.served:
+        mailbox = mailbox_of(case, one)
+        if mailbox is not None:
+            found.setdefault(mailbox_digest(WORKSPACE, mailbox), one)
+    return found
 
 
 def expected_order(case: Case) -> list[str]:
@@ -133,8 +144,8 @@ def test_each_once_in_order_and_one_message_a_mailbox(sqlite_template: Path, cas
         database = Database(f"sqlite:///{shutil.copy(sqlite_template, folder)}")
         store(database, case)
         with database.read() as connection:
-            found = recipients_now(connection, WORKSPACE, SCHEDULE, served=case.served)
-            again = recipients_now(connection, WORKSPACE, SCHEDULE, served=case.served)
+            found = recipients_now(connection, WORKSPACE, SCHEDULE, served=served_of(case))
+            again = recipients_now(connection, WORKSPACE, SCHEDULE, served=served_of(case))
             at_the_click = {
                 one: is_recipient(connection, WORKSPACE, SCHEDULE, one)
                 for one in (*PEOPLE, *OUTSIDE)

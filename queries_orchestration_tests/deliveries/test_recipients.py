@@ -225,7 +225,8 @@ def test_what_is_recorded_is_kept_on_a_retry_when_the_membership_changed_meanwhi
 
     after = house.deliveries(house.history()[0].key)
     for name in ("dan", "bob", "cyd"):
-        assert after[name] == before[name]
+        # Where it went is forgotten with the settlement.
+        assert after[name] == replace(before[name], mailbox_digest=None)
     assert after["ada"].state == "sent"
     assert (after["Jane Doe"].state, after["Jane Doe"].code) == ("skipped", "removed")
     assert house.addressees() == ["ada@example.org", "bob@example.org", "cyd@example.org"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, strategies as st
 
-from queries_orchestration.model.addresses import clean_address, mailbox_key
+from queries_orchestration.model.addresses import clean_address, mailbox_digest, mailbox_key
 from queries_orchestration.model.errors import InvalidAddress
 
 
@@ -77,6 +79,9 @@ def test_one_address_gets_the_spelling_we_keep(text: str, address: str) -> None:
         "ann@" + "ü." * 60 + "test",
         "a\ud800@e.test",
         "mailto:ann@e.test",
+        "=?utf-8?q?a=0d=0aBcc=3a=20x=40evil.test?=@e.test",
+        "ann=?bogus?q?x?=@e.test",
+        "=?@e.test",
     ],
 )
 def test_what_is_not_one_address_is_refused_and_not_shown(text: str) -> None:
@@ -95,6 +100,26 @@ def test_case_and_spaces_make_no_second_mailbox() -> None:
 def test_both_spellings_of_a_domain_are_one_mailbox() -> None:
     assert mailbox_key("A@bücher.example") == mailbox_key("a@xn--bcher-kva.example")
     assert mailbox_key("JÖRG@e.test") == mailbox_key("jo\u0308rg@e.test")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("\N{GREEK CAPITAL LETTER SIGMA}@e.test", "\N{GREEK SMALL LETTER FINAL SIGMA}@e.test"),
+        ("\N{GREEK SMALL LETTER SIGMA}@e.test", "\N{GREEK SMALL LETTER FINAL SIGMA}@e.test"),
+        ("STRA\N{LATIN CAPITAL LETTER SHARP S}E@e.test", "straße@e.test"),
+        ("Ö@e.test", "ö@e.test"),
+    ],
+)
+def test_no_difference_of_case_makes_a_second_mailbox(one: str, other: str) -> None:
+    assert mailbox_key(one) == mailbox_key(other)
+
+
+def test_a_digest_tells_a_mailbox_within_its_workspace_and_shows_no_address() -> None:
+    digest = mailbox_digest("acme", "Ann@E.test")
+    assert digest == mailbox_digest("acme", "ann@e.test")
+    assert digest not in (mailbox_digest("blue", "ann@e.test"), mailbox_digest("acme", "a@e.test"))
+    assert re.fullmatch("[0-9a-f]{64}", digest)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,16 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import CheckConstraint, Connection, ForeignKeyConstraint, UniqueConstraint
 
+from queries_orchestration.model.addresses import mailbox_digest, mailbox_key
 from queries_orchestration.model.errors import StoreUnavailable
-from queries_orchestration.store import deliveries, exports, migrate, workspaces
+from queries_orchestration.store import (
+    deliveries,
+    exports,
+    migrate,
+    outside_addresses,
+    unsubscriptions,
+    workspaces,
+)
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.migrate import is_current, upgrade
 from queries_orchestration.store.tables import metadata
@@ -219,6 +227,36 @@ def test_who_was_being_sent_to_before_submissions_were_counted_may_have_the_mess
     assert (sending.state, sending.unanswered, sending.resubmitted_at) == ("sending", 1, None)
     assert sending.message_id == "<acme@example.org>"
     assert (unsent.state, unsent.code) == ("refused", "communications_unavailable")
+
+
+def test_mailboxes_are_remembered_and_folded_anew(fresh: Database) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+    capitals, final = "\N{GREEK CAPITAL LETTER SIGMA}", "\N{GREEK SMALL LETTER FINAL SIGMA}"
+    with fresh.transaction() as connection:
+        for workspace in ("acme", "blue"):
+            fill(connection, workspace)
+        connection.execute(
+            sa.text("UPDATE people SET address = :address WHERE workspace_id = 'acme'"),
+            {"address": f"{final}@e.test"},
+        )
+        connection.execute(
+            sa.text("UPDATE outside_addresses SET address = :address, mailbox = :mailbox"),
+            {"address": f"{capitals}{final}@e.test", "mailbox": "stale"},
+        )
+    with fresh.transaction() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0007")
+
+    upgrade(fresh.url)
+
+    with fresh.read() as connection:
+        (delivery,) = deliveries.of_occurrence(connection, "acme", "acme-key")
+        (unwanted,) = unsubscriptions.of_schedule(connection, "acme", "acme-schedule")
+        (outside,) = outside_addresses.listing(connection, "blue")
+    digest = mailbox_digest("acme", f"{capitals}@e.test")
+    assert delivery.mailbox_digest == unwanted.mailbox_digest == digest
+    assert outside.mailbox == mailbox_key(f"{capitals}{final}@e.test")
 
 
 def test_two_processes_that_upgrade_at_once_take_turns(database_url: str) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from queries_orchestration.model.addresses import mailbox_digest
 from queries_orchestration.store.tables import claims, metadata, occurrences
 
 SLOT = datetime(2027, 1, 4, 7, 0, tzinfo=UTC)
+ADDRESS = "ann@example.org"
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -32,8 +34,7 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "time_zone": "UTC",
             "written_by": "file",
         },
-        "people": named
-        | {"id": person, "address": "ann@example.org", "roles": ["author"], "active": True},
+        "people": named | {"id": person, "address": ADDRESS, "roles": ["author"], "active": True},
         "groups": named | {"id": group},
         "group_members": own | {"group_id": group, "person_id": person, "position": 0},
         "outside_addresses": own
@@ -74,6 +75,7 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "recipient_id": person,
             "person_id": person,
             "unsubscribed_at": SLOT,
+            "mailbox_digest": mailbox_digest(workspace, ADDRESS),
         },
         "exports": own
         | {
@@ -118,6 +120,7 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "link_expires_at": SLOT,
             "message_id": f"<{workspace}@example.org>",
             "recorded_at": SLOT,
+            "mailbox_digest": mailbox_digest(workspace, ADDRESS),
         },
         "message_states": own
         | {

@@ -97,6 +97,8 @@ unsubscriptions = Table(
     id_column("person_id", nullable=True),
     id_column("outside_id", nullable=True),
     Column("unsubscribed_at", Instant, nullable=False),
+    # Of their address of then, `model.addresses.mailbox_digest`: it holds for the mailbox, too.
+    Column("mailbox_digest", String(64)),
     PrimaryKeyConstraint("workspace_id", "schedule_id", "recipient_id"),
     within("schedules", "schedule_id"),
     within("people", "person_id"),

@@ -269,6 +269,8 @@ deliveries = Table(
     Column("unanswered", Integer, nullable=False, server_default=text("0")),
     Column("resubmitted_at", Instant),  # when it was submitted beside an unanswered submission
     Column("refusal_words", String(300)),  # of who last did not take it, for good or for now
+    # Where it goes, as `model.addresses.mailbox_digest`; taken away when the occurrence is settled.
+    Column("mailbox_digest", String(64)),
     Column("recorded_at", Instant, nullable=False),
     PrimaryKeyConstraint("workspace_id", "occurrence_key", "recipient_id"),
     UniqueConstraint("communication_key"),
