@@ -251,7 +251,7 @@ def test_there_is_nothing_to_resend_and_that_is_told(ada: Visit) -> None:
     headers = {"Cookie": ada.cookie, "Sec-Fetch-Site": "same-origin"}
     assert "/resend" not in ada.get(path).text
     answer = ada.site.client.post(f"{path}/resend", data=hidden, headers=headers)
-    assert (answer.status_code, "nothing_to_resend" in answer.text) == (422, True)
+    assert (answer.status_code, "nothing_to_resend" in answer.text) == (409, True)
     elsewhere = ada.site.client.post(
         path.replace("weekly", "other") + "/resend", data=hidden, headers=headers
     )
