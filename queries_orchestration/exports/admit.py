@@ -20,6 +20,7 @@ from queries_orchestration.model.errors import NotFound, Refused, TooManyExports
 from queries_orchestration.model.formats import check_format
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.time_zones import zone
+from queries_orchestration.model.titles import is_one_line
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.settings import Settings
 from queries_orchestration.store import audit, claims, exports, sources, workspaces
@@ -46,6 +47,7 @@ def admit_export(
     The export and its request are one commit; the caller publishes them after it.
 
     Args:
+        source_name: any text.
         time_zone: in which the file tells instants; None: the workspace's.
         client_key: what the client calls this click. The same person who asks again with the same
             key gets the export that there is, finished or not.
@@ -82,7 +84,11 @@ def admit_export(
                 )
             if made is not None:
                 return made.id
-        source = sources.by_name(connection, workspace_id, source_name)
+        source = (
+            sources.by_name(connection, workspace_id, source_name)
+            if is_one_line(source_name)
+            else None
+        )
         if workspace is None or source is None or source.archived:
             raise NotFound(f"There is no query or report {source_name!r}.")
         shown_in = zone(time_zone or workspace.time_zone).key

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from queries_orchestration.deliveries.provider_events import sns_signatures_of, webhook_keys_of
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.web import problems
+from queries_orchestration.web import openapi, problems
 from queries_orchestration.web.asked import Web
 from queries_orchestration.web.bearer_tokens import TokenVerifier
 from queries_orchestration.web.body_limit import BodyLimit
@@ -16,6 +16,7 @@ from queries_orchestration.web.pages import pages
 from queries_orchestration.web.rate_limits import RateLimits
 from queries_orchestration.web.response_headers import ResponseHeaders
 from queries_orchestration.web.routes import (
+    audit,
     catalog,
     exports,
     files,
@@ -58,6 +59,7 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
         sns=sns_signatures_of(backends),
     )
     problems.install(app)
+    openapi.install(app)
     app.include_router(exports.router, prefix=API)
     app.include_router(schedules.router, prefix=API)
     app.include_router(schedule_actions.router, prefix=API)
@@ -67,6 +69,7 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
     app.include_router(sources.router, prefix=API)
     app.include_router(groups.router, prefix=API)
     app.include_router(catalog.router, prefix=API)
+    app.include_router(audit.router, prefix=API)
     app.include_router(health.router)
     app.include_router(links.router)
     app.include_router(files.router)

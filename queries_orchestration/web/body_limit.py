@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -45,11 +46,12 @@ class BodyLimit:
 
         async def noted(message: Message) -> None:
             nonlocal begun
+            if taken > MOST_BYTES and not begun:
+                return  # what reads a body tells any error as one of its own
             begun = True
             await send(message)
 
-        try:
+        with suppress(_TooLarge):
             await self._app(scope, counted, noted)
-        except _TooLarge:
-            if not begun:
-                await answer(scope, receive, send)
+        if taken > MOST_BYTES and not begun:
+            await answer(scope, receive, send)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -68,8 +67,6 @@ _OF_CLASS: Final[tuple[tuple[type[QueriesError], int], ...]] = (
     (PermanentError, 422),
 )
 
-log = logging.getLogger(__name__)
-
 
 class Problem(BaseModel):
     """Why it was not done (RFC 9457); ``code`` is stable, ``detail`` tells what to do."""
@@ -84,18 +81,18 @@ class Problem(BaseModel):
 
 
 _CONTENT: Final = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
-    status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": _CONTENT}
-    for status in (401, 422, 429, 503)
-}
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return how a route documents that it may answer with these problems."""
     return {
-        status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": _CONTENT}
+        status: {"description": HTTPStatus(status).phrase, "content": _CONTENT}
         for status in statuses
     }
+
+
+DOCUMENTED: Final = documented(401, 422, 429, 503)
+"""What every route may answer."""
 
 
 def status_of(error: QueriesError) -> int:
@@ -151,7 +148,7 @@ def problem_of(error: QueriesError) -> JSONResponse:
 
 
 def install(app: FastAPI) -> None:
-    """Let the application tell every error as a problem."""
+    """Let the application tell every error as a problem; ``unforeseen`` sees to the others."""
 
     async def ours(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, QueriesError)  # noqa: S101 - what it is registered for
@@ -172,12 +169,6 @@ def install(app: FastAPI) -> None:
         answer.headers.update(error.headers or {})
         return answer
 
-    async def unforeseen(request: Request, error: Exception) -> JSONResponse:
-        # The text of an error that is none of ours may hold anything.
-        log.error("request_failed method=%s error=%s", request.method, type(error).__name__)
-        return problem(500, "unforeseen", "Something went wrong here; it has been noted.")
-
     app.add_exception_handler(QueriesError, ours)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
-    app.add_exception_handler(Exception, unforeseen)

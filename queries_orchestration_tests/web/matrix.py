@@ -137,11 +137,12 @@ API_ROWS: Final = (
     _api("GET", "/schedules/{name}/history", "schedule", _governed(200)),
     _api("GET", "/schedules/{name}/preview", "schedule", _governed(200)),
     _api("GET", "/schedules/{name}/recipients", "schedule", _governed(200)),
+    # An administrator's alone; nobody had unsubscribed.
     _api(
         "POST",
         "/schedules/{name}/resubscribe",
         "schedule",
-        _governed(204),
+        _governed(403, administrator=409),
         json={"recipient": "bob"},
     ),
     _api(
@@ -160,6 +161,12 @@ API_ROWS: Final = (
         "/groups",
         "nothing",
         _by_role(401, reader=403, author=200, owner=200, administrator=200, foreigner=200),
+    ),
+    _api(
+        "GET",
+        "/audit",
+        "nothing",
+        _by_role(401, reader=403, author=403, owner=403, administrator=200, foreigner=200),
     ),
     _api(
         "POST",

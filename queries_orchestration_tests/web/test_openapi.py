@@ -14,6 +14,7 @@ from queries_orchestration.catalog import sections
 from queries_orchestration.catalog.shape import Shape
 from queries_orchestration.catalog.yaml_file import Node
 from queries_orchestration.web.routes import (
+    audit,
     catalog,
     groups,
     occurrences,
@@ -78,7 +79,16 @@ def test_the_form_of_a_schedule_has_the_keys_of_the_catalog(site: Site) -> None:
 def test_examples_are_such_as_the_routes_answer(site: Site) -> None:
     document = json.loads(DOCUMENT.read_text())
     models = document["components"]["schemas"]
-    modules = (catalog, groups, occurrences, recurrences, schedule_history, schedules, sources)
+    modules = (
+        audit,
+        catalog,
+        groups,
+        occurrences,
+        recurrences,
+        schedule_history,
+        schedules,
+        sources,
+    )
     checked = 0
     for module in modules:
         for name, model in vars(module).items():

@@ -162,6 +162,22 @@ CHANGES: Final[dict[str, Any]] = {
     "new_versions": [{"source": "acme/late-departures", "version": 2}],
     "unset_variables": [],
 }
+EVENT: Final[dict[str, Any]] = {
+    "id": "mfrggzdfmztwq2lknnwg23tpob",
+    "at": _AT,
+    "via": "api",
+    "person": "ada",
+    "person_id": "nbswy3dpeb3w64tmmqqho33snr",
+    "outside_id": None,
+    "action": "run_launched",
+    "attempted": None,
+    "subject_kind": "schedule",
+    "subject": "late-departures",
+    "subject_id": "orsxg5baon2hezlbnuqhs33vom",
+    "concerns": None,
+    "concerns_id": None,
+    "code": None,
+}
 
 
 def shown(example: dict[str, Any]) -> ConfigDict:
