@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from queries_orchestration.deliveries.addressed import unreached
+from queries_orchestration.deliveries.addressed import somebody_to_reach
 from queries_orchestration.deliveries.authority import schedule_governed_by
-from queries_orchestration.deliveries.resolve import source_of
+from queries_orchestration.deliveries.resolve import made_of
 from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.exports.open_source import open_file_source
 from queries_orchestration.model.errors import NotFound, Refused
@@ -34,7 +34,8 @@ def resend(
 
     Args:
         occurrence_key: of the occurrence, or of a resend of it.
-        person_id: who asks, and as whom the source is opened.
+        person_id: who asks, and as whom the source of the file is opened: that of the schedule may
+            be another one by now.
         via: where the click came from: ``run-now`` or ``dagster-ui``.
 
     Raises:
@@ -59,9 +60,10 @@ def resend(
         earlier = resends.keys(connection, workspace_id, origin.key)
         if earlier and _is_under_way(connection, workspace_id, earlier[-1]):
             return earlier[-1]
-        if origin.purpose == "test" or not unreached(connection, workspace_id, origin.key):
+        if origin.purpose == "test" or not somebody_to_reach(connection, workspace_id, origin):
             raise Refused(
-                "Everybody has a message, or was skipped: there is nobody to send it to again.",
+                "Everybody has a message, was skipped or is a recipient no more: there is nobody to"
+                " send it to again.",
                 code="nothing_to_resend",
             )
         refusal = file.refusal(at=at)
@@ -118,7 +120,7 @@ def _file_of(connection: Connection, schedule: Schedule, origin: Occurrence) -> 
             f"No file was made of it: run the schedule now (`queries run-now {schedule.name}`).",
             code="no_file",
         )
-    source = source_of(connection, schedule)
+    source = made_of(connection, export)
     return ExportFile(export=export, source=source, occurrence=origin, schedule=schedule)
 
 

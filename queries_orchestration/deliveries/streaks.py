@@ -19,7 +19,10 @@ FIVE_FAILURES: Final = "five_failures"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
-    """How an occurrence ends; ``access_lost`` pauses the schedule of an automatic one."""
+    """How an occurrence ends; ``access_lost`` pauses the schedule of an automatic one.
+
+    Unless its actor is not the owner any more.
+    """
 
     outcome: Outcome
     code: str | None = None
@@ -57,16 +60,29 @@ def count(
         schedule_id,
         occurrence_key=occurrence.key,
         failure=(code, reason),
-        pause=_pause_due(settlement, streak),
+        pause=_pause_due(settlement, streak, is_owners=_is_owners(connection, occurrence)),
         streak=streak,
         at=at,
     )
 
 
-def _pause_due(settlement: Settlement, streak: int) -> tuple[str, str] | None:
-    """Return the code and reason of the pause that a failure calls for, with what to do."""
+def _is_owners(connection: Connection, occurrence: Occurrence) -> bool:
+    """Tell whether it was read as who owns the schedule still; a transfer waits until we are done.
+
+    The streak has just been written, so that the schedule's row is ours.
+    """
+    owner_id = schedules.owner_of(connection, occurrence.workspace_id, occurrence.schedule_id)
+    return occurrence.actor_id == owner_id
+
+
+def _pause_due(settlement: Settlement, streak: int, *, is_owners: bool) -> tuple[str, str] | None:
+    """Return the code and reason of the pause that a failure calls for, with what to do.
+
+    Args:
+        is_owners: whether the schedule belongs to the actor; another's access is not its own.
+    """
     code = settlement.code or settlement.outcome
-    if settlement.access_lost:
+    if settlement.access_lost and is_owners:
         return code, (
             f"{settlement.message} Give the owner access or transfer the schedule to another owner,"
             " then resume the schedule."
