@@ -94,10 +94,13 @@ def send_notices(backends: Backends) -> int:
     stopwatch = backends.waiting
     end = stopwatch.now() + SECONDS_A_PASS
     with backends.database.read() as connection:
-        unsent = cross_workspace.unsent_notices(connection, limit=NOTICES_A_PASS)
+        found = cross_workspace.unsent_notices(connection, limit=NOTICES_A_PASS)
+    if found.unreadable:
+        # `queries check` tells which; they keep no other from being sent.
+        log.warning("unreadable_rows table=notices rows=%d", len(found.unreadable))
     sent = 0
     try:
-        for notice in unsent:
+        for notice in found.records:
             if stopwatch.now() >= end:
                 break
             if not _begin(backends, notice):

@@ -152,6 +152,7 @@ def resolve(backends: Backends, receive: Receive) -> None:
         # receive asks who the owner is by then.
         assignment = assignment_of(connection, receive)
         occurrences.change(connection, receive, actor_id=assignment.actor_id)
+    backends.reached("actor fixed, not resolved")
     with backends.database.transaction() as connection:
         assignment = assignment_of(connection, receive)
         occurrence, schedule = assignment.occurrence, assignment.schedule

@@ -1,4 +1,7 @@
-"""What a person changes in a schedule beside its catalog file: pause, resume, version, owner."""
+"""What a person changes in a schedule beside its catalog file: pause, resume, version, owner.
+
+Each holds the schedule's row before it decides: no file changes meanwhile what it decides by.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,7 @@ def pause(backends: Backends, workspace_id: str, *, schedule_id: str, reason: st
         Refused: it is paused already (``already_paused``) or has ended (``schedule_ended``).
     """
     with backends.database.transaction() as connection:
+        _held(connection, workspace_id, schedule_id)
         if not schedules.pause(
             connection,
             workspace_id,
@@ -67,7 +71,7 @@ def resume(backends: Backends, workspace_id: str, *, schedule_id: str) -> Schedu
     """
     now = backends.clock()
     with backends.database.transaction() as connection:
-        schedule = _schedule(connection, workspace_id, schedule_id)
+        schedule = _held(connection, workspace_id, schedule_id)
         _refuse_ended(schedule)
         if schedule.state != "paused":
             raise _not_paused()
@@ -108,7 +112,7 @@ def repin(
             cannot open that version with the values; nothing was written.
     """
     with backends.database.transaction() as connection:
-        schedule = _schedule(connection, workspace_id, schedule_id)
+        schedule = _held(connection, workspace_id, schedule_id)
         source = source_of(connection, schedule)
         wanted = source.current_version if version is None else version
         if sources.version(connection, workspace_id, source.id, wanted) is None:
@@ -161,6 +165,7 @@ def transfer(
     """
     at = backends.clock()
     with backends.database.transaction() as connection:
+        schedules.hold(connection, workspace_id, schedule_id)
         schedule = schedule_governed_by(
             connection, workspace_id, schedule_id=schedule_id, person_id=by_person_id
         )
@@ -197,6 +202,13 @@ def transfer(
             ),
         )
         return _schedule(connection, workspace_id, schedule_id)
+
+
+def _held(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule:
+    schedule = schedules.hold(connection, workspace_id, schedule_id)
+    if schedule is None:
+        raise NotFound("There is no such schedule.")
+    return schedule
 
 
 def _schedule(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule:

@@ -11,10 +11,11 @@ from sqlalchemy import Connection
 from queries_orchestration.deliveries.notify import write_notices
 from queries_orchestration.model.notices import notice_due
 from queries_orchestration.model.outcomes import FAILURES_THAT_PAUSE, Outcome, streak_change
-from queries_orchestration.store import schedules
+from queries_orchestration.store import missed, schedules
 from queries_orchestration.store.occurrences import Occurrence
 
 FIVE_FAILURES: Final = "five_failures"
+PAUSED_BEFORE: Final = "The schedule was paused before it could be delivered."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +109,8 @@ def follow_up(
 ) -> Consequence:
     """Pause a schedule after a failure that calls for it, and let people be told.
 
+    What waits then, and no run has, is missed: resuming never fires the past.
+
     Args:
         failure: code and reason of the failed occurrence.
         pause: code and reason of the pause, with what to do.
@@ -116,6 +119,8 @@ def follow_up(
     paused = pause is not None and schedules.pause(
         connection, workspace_id, schedule_id, code=pause[0], reason=pause[1], at=at
     )
+    if paused:
+        missed.miss_waiting(connection, workspace_id, schedule_id, because=PAUSED_BEFORE, at=at)
     kind = notice_due(streak=streak, paused=paused)
     if kind is not None:
         code, reason = pause if paused and pause else failure

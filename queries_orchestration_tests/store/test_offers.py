@@ -12,7 +12,13 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from queries_orchestration.store import claims, database as store_database, occurrences, tables
+from queries_orchestration.store import (
+    claims,
+    database as store_database,
+    missed as missed_slots,
+    occurrences,
+    tables,
+)
 from queries_orchestration.store.cross_workspace import offer_one, offer_waiting
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.offers import Offer, release, renew
@@ -287,7 +293,7 @@ def test_no_offer_of_a_settled_occurrence_stays_live(database: Database, end: st
         time.sleep(0.01)
         with database.transaction() as connection:
             insert_slot(connection, "acme", key="earlier", slot=SLOT - timedelta(days=1))
-            missed = occurrences.miss_overtaken(
+            missed = missed_slots.miss_overtaken(
                 connection,
                 "acme",
                 "acme-schedule",
