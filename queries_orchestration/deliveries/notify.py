@@ -23,6 +23,7 @@ from queries_orchestration.model.errors import (
     RecipientRefused,
     StoreUnavailable,
     UnknownTimeZone,
+    UnreadableRow,
 )
 from queries_orchestration.model.notices import FIRST_FAILURE, NoticeKind, delay_after
 from queries_orchestration.model.time_zones import zone
@@ -60,10 +61,13 @@ def write_notices(
     streak: int,
     at: datetime,
 ) -> None:
-    """Let the owner, and of a pause the active administrators, be told by the next pass."""
+    """Let the owner, and of a pause the active administrators, be told by the next pass.
+
+    Where the owner cannot be written to, the administrators are told of a failure, too.
+    """
     owner_id = schedules.owner_of(connection, workspace_id, schedule_id)
     told = [owner_id]
-    if kind != FIRST_FAILURE:
+    if kind != FIRST_FAILURE or not _can_be_told(connection, workspace_id, owner_id):
         told += [
             person.id
             for person in people.listing(connection, workspace_id)
@@ -80,6 +84,14 @@ def write_notices(
         streak=streak,
         at=at,
     )
+
+
+def _can_be_told(connection: Connection, workspace_id: str, person_id: str) -> bool:
+    try:
+        person = people.get(connection, workspace_id, person_id)
+    except UnreadableRow:
+        return True  # Nor could those be read among whom this row is listed.
+    return person is not None and address_of(person)[0] is not None
 
 
 def send_notices(backends: Backends) -> int:

@@ -39,7 +39,8 @@ def run_now(
 
     Raises:
         NotFound: there is no such schedule, or the person has no authority over it.
-        Refused: the schedule has ended (``schedule_ended``).
+        Refused: the schedule has ended (``schedule_ended``), or the key was given to a click of
+            another purpose (``client_key_reused``).
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue,
         SourceUnavailable: the person cannot open the source now; nothing was written.
     """
@@ -50,13 +51,20 @@ def run_now(
         def of_this_click() -> Occurrence | None:
             if client_key is None:
                 return None
-            return occurrences.of_click(
+            made = occurrences.of_click(
                 connection,
                 workspace_id,
                 schedule_id,
                 requested_by=person_id,
                 client_key=client_key,
             )
+            if made is not None and made.purpose != purpose:
+                raise Refused(
+                    f"The key {client_key!r} was given to a {made.purpose} of the schedule: take"
+                    f" another key for a {purpose}.",
+                    code="client_key_reused",
+                )
+            return made
 
         schedule = schedule_governed_by(
             connection, workspace_id, schedule_id=schedule_id, person_id=person_id

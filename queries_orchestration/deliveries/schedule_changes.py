@@ -37,8 +37,11 @@ def pause(backends: Backends, workspace_id: str, *, schedule_id: str, reason: st
 
     Raises:
         NotFound: there is no such schedule.
-        Refused: it is paused already (``already_paused``) or has ended (``schedule_ended``).
+        Refused: it is paused already (``already_paused``) or has ended (``schedule_ended``), or
+            the reason is empty (``no_reason``).
     """
+    if not reason.strip():
+        raise Refused("Say why it is paused, for others to read.", code="no_reason")
     with backends.database.transaction() as connection:
         _held(connection, workspace_id, schedule_id)
         if not schedules.pause(

@@ -97,6 +97,16 @@ def test_a_slot_waits_for_its_predecessor_and_is_missed_when_the_next_comes_due(
     ]
 
 
+def test_under_all_a_slot_that_waits_is_not_missed_when_the_next_comes_due(house: House) -> None:
+    with house.backends.database.transaction() as connection:
+        connection.execute(sa.text("UPDATE schedules SET missed_slots = 'all'"))
+
+    for week in range(3):
+        house.dispatch(MONDAY + week * WEEK)
+
+    assert [one.outcome for one in house.history()] == [None, None, None]
+
+
 def test_a_schedule_whose_rule_cannot_be_read_is_paused_and_stops_nobody_else(
     house: House,
 ) -> None:

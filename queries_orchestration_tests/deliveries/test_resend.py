@@ -68,6 +68,22 @@ def test_the_refused_recipient_alone_gets_the_same_file_and_history_says_who_ask
     assert "2027-01-04 08:00" in str(message["Subject"])
 
 
+def test_the_file_is_kept_before_the_first_message_is_begun(refused: House) -> None:
+    """No pass removes it between the look at it and the link to it."""
+    refused.clock.at = MONDAY + timedelta(days=6)
+    key = _resend(refused)
+    until = []
+
+    def reached(step: str) -> None:
+        if step == "file kept, not sent":
+            until.append(refused.export(key).expires_at)
+
+    (offer,) = refused.offer("delivery")
+    refused.with_backends(replace(refused.backends, reached=reached)).take(offer)
+
+    assert until == [MONDAY + timedelta(days=15)]
+
+
 def test_its_link_leads_to_the_file_and_keeps_it(refused: House) -> None:
     refused.clock.at = MONDAY + timedelta(days=6)
     key = _resend(refused)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.deliveries.run_now import run_now
-from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.model.errors import QueriesError, Refused
 from queries_orchestration.receives.publish import Answer, Launch, publish
 from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import tables
@@ -104,6 +105,29 @@ def test_a_double_click_with_one_key_is_one_occurrence(house: House) -> None:
 
     assert first == again
     assert other != first
+    assert len(house.history()) == 2
+
+
+def test_the_key_of_a_test_is_not_taken_for_a_delivery_nor_the_other_way_round(
+    house: House,
+) -> None:
+    def click(purpose: Literal["delivery", "test"], client_key: str) -> str:
+        return run_now(
+            house.backends,
+            house.workspace_id,
+            schedule_id=house.schedule().id,
+            person_id=house.person("ada"),
+            client_key=client_key,
+            purpose=purpose,
+        )
+
+    test, delivery = click("test", "one"), click("delivery", "two")
+
+    for purpose, key in (("delivery", "one"), ("test", "two")):
+        with pytest.raises(Refused) as refusal:
+            click(purpose, key)  # type: ignore[arg-type]
+        assert refusal.value.code == "client_key_reused"
+    assert (click("test", "one"), click("delivery", "two")) == (test, delivery)
     assert len(house.history()) == 2
 
 

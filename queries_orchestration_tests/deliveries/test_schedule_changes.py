@@ -243,6 +243,12 @@ def test_a_paused_schedule_can_still_be_run_by_hand(house: House) -> None:
     assert house.schedule().state == "paused"
 
 
+@pytest.mark.parametrize("reason", ["", " \n"])
+def test_a_pause_without_a_reason_is_refused(house: House, reason: str) -> None:
+    assert _code(lambda: _pause(house, reason=reason)) == "no_reason"
+    assert house.schedule().state == "active"
+
+
 @pytest.mark.parametrize("database_kind", ["postgresql"])
 def test_a_resume_and_a_file_that_changes_the_rule_come_one_after_the_other(
     house: House, monkeypatch: pytest.MonkeyPatch

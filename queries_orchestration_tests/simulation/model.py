@@ -178,7 +178,7 @@ class Model:
 
     def settle(self, one: Modelled, work: Work, outcome: str, at: datetime) -> None:
         """Settle what is no failure: a streak ends with what was delivered, or was empty."""
-        work.settle(outcome)
+        work.settle(outcome, "too_late" if outcome == "missed" else None)
         one.tell(at, f"{work.label} is {outcome}")
         if outcome in ("delivered", "delivered_partly", "skipped_empty"):
             one.streak = 0
@@ -203,7 +203,10 @@ class Model:
             told = {"boss"} if self.person(one, "boss").active else set()
             self._write_notices(one, work, "paused", {one.spec.owner, *told}, reason)
         elif one.streak == 1:
-            self._write_notices(one, work, "first_failure", {one.spec.owner}, code)
+            told = {one.spec.owner}
+            if not self.person(one, one.spec.owner).active and self.person(one, "boss").active:
+                told.add("boss")
+            self._write_notices(one, work, "first_failure", told, code)
 
     def _miss_waiting(self, one: Modelled, at: datetime) -> None:
         """Miss what waited behind the failure that paused the schedule."""
