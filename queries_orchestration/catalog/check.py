@@ -105,9 +105,13 @@ def plan_workspace(
         sources=check.sources,
         openings=check.openings,
     )
-    stored = {row.name: row for row in schedules.listing(connection, check.workspace_id)}
+    found = schedules.readable_listing(connection, check.workspace_id)
+    stored = {row.name: row for row in found.records}
+    unreadable = {name: schedule_id for schedule_id, name in found.unreadable}
     for schedule in declared.schedules.values():
         before = schedule_check.stored(connection, stored.get(schedule.name))
+        if schedule.name in unreadable:
+            before = schedule_check.unreadable(schedule.name, unreadable[schedule.name])
         after = schedule_check.after(schedule, before)
         if after is not None:
             plan.schedules.append(Planned(before, after, take_over))

@@ -15,7 +15,7 @@ from queries_orchestration.catalog.openings import Openings
 from queries_orchestration.catalog.plan import ScheduleRows
 from queries_orchestration.catalog.shape import Shape
 from queries_orchestration.catalog.source_names import SourceNames
-from queries_orchestration.model.errors import Refused
+from queries_orchestration.model.errors import Refused, UnreadableRow
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.recurrences import Recurrence, next_slot
 from queries_orchestration.store import recipients
@@ -48,6 +48,22 @@ class ScheduleCheck:
         named = recipients.of_schedule(connection, self.workspace.id, schedule.id)
         return ScheduleRows(schedule, self.recipients.listed(named))
 
+    def unreadable(self, name: str, schedule_id: str) -> ScheduleRows:
+        """Return what stands for a row that cannot be read: nothing of it is known.
+
+        It is paused, as a pass that meets such a row pauses it: somebody resumes it once mended.
+        """
+        stand_in = replace(
+            self._empty(name, source_id="", version=0, owner_id=""),
+            id=schedule_id,
+            written_by="other",
+            state="paused",
+            pause_code=UnreadableRow.code,
+            pause_reason="Its row could not be read, and was written anew from a file. Resume it.",
+            paused_at=self.now,
+        )
+        return ScheduleRows(stand_in, ())
+
     def after(self, declared: DeclaredSchedule, before: ScheduleRows | None) -> ScheduleRows | None:
         """Return the rows that the definition makes, or None and its faults in ``shape``."""
         faults_before = len(self.shape.faults)
@@ -72,7 +88,12 @@ class ScheduleCheck:
             return None
         if owner is None or source is None or recurrence is None:
             return None
-        base = stored or self._new(declared.name, source, owner)
+        base = stored or self._empty(
+            declared.name,
+            source_id=source.id,
+            version=source.current_version,
+            owner_id=owner.id,
+        )
         schedule = replace(
             base,
             title=declared.title,
@@ -103,7 +124,7 @@ class ScheduleCheck:
                 self.shape.fault(at, f"{what}: its recurrence never comes again")
         return ScheduleRows(schedule, listed)
 
-    def _new(self, name: str, source: Source, owner: Person) -> Schedule:
+    def _empty(self, name: str, *, source_id: str, version: int, owner_id: str) -> Schedule:
         """Return a schedule with nothing of a recurrence yet."""
         return Schedule(
             workspace_id=self.workspace.id,
@@ -111,9 +132,9 @@ class ScheduleCheck:
             name=name,
             title="",
             written_by=self.written_by,
-            source_id=source.id,
-            pinned_version=source.current_version,
-            owner_id=owner.id,
+            source_id=source_id,
+            pinned_version=version,
+            owner_id=owner_id,
             cron="",
             time_zone="",
             last_day=False,

@@ -82,7 +82,9 @@ def surplus_of(
         datasets=lacking(datasets.listing(connection, workspace_id), declared.datasets),
         queries=lacking(stored_queries, declared.queries),
         reports=lacking(stored_reports, declared.reports),
-        schedules=lacking(schedules.listing(connection, workspace_id), declared.schedules),
+        schedules=lacking(
+            schedules.readable_listing(connection, workspace_id).records, declared.schedules
+        ),
     )
 
 

@@ -15,13 +15,14 @@ from queries_orchestration.cli.output import (
     print_json,
     print_wrapped,
     slot_text,
+    unreadable_text,
     zone_of,
 )
 from queries_orchestration.cli.told_occurrence import notes_text, reason_text, result_text
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.model.clock import system_clock
-from queries_orchestration.model.errors import NotFound
-from queries_orchestration.receives.backends import open_backends
+from queries_orchestration.model.errors import NotFound, UnreadableRow
+from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import Settings
 from queries_orchestration.store import occurrences, schedules, workspaces
 from queries_orchestration.store.occurrences import Occurrence
@@ -59,29 +60,25 @@ def history(
     """Show what became of every slot and run, of SCHEDULE or of all."""
     backends = open_backends(settings, os.environ, system_clock)
     with backends.database.read() as connection:
-        chapters = [
-            Chapter(
-                workspace=place,
-                schedule=plan,
-                transfers=transfers_json(connection, plan),
-                told=[
-                    (occurrence, occurrence_json(connection, backends, place, plan, occurrence))
-                    for occurrence in occurrences.history(
-                        connection, place.id, plan.id, limit=limit
-                    )
-                ],
-            )
-            for place, plan in _chosen(connection, schedule, workspace)
-        ]
+        chosen, unreadable = _chosen(connection, schedule, workspace)
+        chapters: list[Chapter] = []
+        for place, plan in chosen:
+            try:
+                chapters.append(_chapter(connection, backends, place, plan, limit=limit))
+            except UnreadableRow:
+                unreadable.append(f"{place.name}/{plan.name}")
     if as_json:
         print_json(
             {
                 "occurrences": [one for chapter in chapters for _, one in chapter.told],
                 "schedules": [_schedule(chapter) for chapter in chapters],
+                "unreadable": unreadable,
             }
         )
         return
-    if not chapters:
+    for name in unreadable:
+        click.echo(unreadable_text(name))
+    if not chapters and not unreadable:
         click.echo("There are no schedules yet: `queries catalog apply` brings them in.")
     for number, chapter in enumerate(chapters):
         if number:
@@ -89,23 +86,38 @@ def history(
         _print(chapter)
 
 
+def _chapter(
+    connection: Connection, backends: Backends, place: Workspace, plan: Schedule, *, limit: int
+) -> Chapter:
+    found = occurrences.history(connection, place.id, plan.id, limit=limit)
+    return Chapter(
+        workspace=place,
+        schedule=plan,
+        transfers=transfers_json(connection, plan),
+        told=[(one, occurrence_json(connection, backends, place, plan, one)) for one in found],
+    )
+
+
 def _chosen(
     connection: Connection, name: str | None, workspace_name: str | None
-) -> list[tuple[Workspace, Schedule]]:
+) -> tuple[list[tuple[Workspace, Schedule]], list[str]]:
+    """Return the schedules to tell of, and the names of those whose row cannot be read."""
     places = workspaces.listing(connection)
     if workspace_name is not None:
         places = [place for place in places if place.name == workspace_name]
         if not places:
             raise NotFound(f"There is no workspace {workspace_name!r}.")
-    chosen = [
-        (place, plan)
-        for place in places
-        for plan in schedules.listing(connection, place.id)
-        if name is None or plan.name == name
-    ]
-    if name is not None and not chosen:
+    chosen: list[tuple[Workspace, Schedule]] = []
+    unreadable: list[str] = []
+    for place in places:
+        found = schedules.readable_listing(connection, place.id)
+        chosen += [(place, plan) for plan in found.records if name in (None, plan.name)]
+        unreadable += [
+            f"{place.name}/{other}" for _, other in found.unreadable if name in (None, other)
+        ]
+    if name is not None and not chosen and not unreadable:
         raise NotFound(f"There is no schedule {name!r}; `queries history` lists them all.")
-    return chosen
+    return chosen, unreadable
 
 
 def _schedule(chapter: Chapter) -> dict[str, Any]:

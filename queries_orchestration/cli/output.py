@@ -120,6 +120,14 @@ def slot_text(schedule: Schedule, occurrence: Occurrence) -> str:
     return local_text(occurrence.slot, zone_of(schedule))
 
 
+def unreadable_text(name: object) -> str:
+    """Return what is told in place of a schedule whose row cannot be read, with what to do."""
+    return (
+        f"{name}: its row cannot be read, somebody else has changed it. Write it anew from its file"
+        " (`queries catalog apply --take-over`), then resume it."
+    )
+
+
 def zone_of(schedule: Schedule) -> tzinfo:
     """Return the schedule's time zone; UTC where its rule cannot be read any more."""
     try:

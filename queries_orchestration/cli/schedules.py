@@ -14,6 +14,7 @@ from queries_orchestration.cli.output import (
     print_json,
     print_pairs,
     print_table,
+    unreadable_text,
     values_text,
     zone_of,
 )
@@ -56,11 +57,13 @@ def list_(settings: Settings, workspace: str | None, as_json: bool) -> None:
     """List the schedules of a workspace by name."""
     with Database(settings.database_url).read() as connection:
         place = workspace_named(connection, workspace)
-        plans = schedules_store.listing(connection, place.id)
+        found = schedules_store.readable_listing(connection, place.id)
+        plans = found.records
         told = [schedule_json(connection, place, plan) for plan in plans]
+    unreadable = [str(name) for _, name in found.unreadable]
     if as_json:
-        print_json({"schedules": told})
-    elif not plans:
+        print_json({"schedules": told, "unreadable": unreadable})
+    elif not plans and not unreadable:
         click.echo("There are no schedules yet: `queries catalog apply` brings them in.")
     else:
         print_table(
@@ -70,6 +73,8 @@ def list_(settings: Settings, workspace: str | None, as_json: bool) -> None:
                 for plan, one in zip(plans, told, strict=True)
             ],
         )
+        for name in unreadable:
+            click.echo(unreadable_text(name))
 
 
 @schedules.command()

@@ -15,6 +15,7 @@ from queries_orchestration.deliveries.recipients import Recipient, alone, recipi
 from queries_orchestration.deliveries.resolve import Assignment
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.store import deliveries, people, resends
+from queries_orchestration.store.occurrences import Occurrence
 
 UNREACHED: Final = ("refused", "unsent", "uncertain")
 
@@ -42,6 +43,15 @@ def addressed(
         return present
     wanted = unreached(connection, workspace_id, assignment.origin.key, before=occurrence.key)
     return [recipient for recipient in present if recipient.id in wanted]
+
+
+def somebody_to_reach(connection: Connection, workspace_id: str, origin: Occurrence) -> bool:
+    """Tell whether another resend has somebody to send to: unreached, a recipient, not skipped."""
+    wanted = unreached(connection, workspace_id, origin.key)
+    return any(
+        recipient.id in wanted and recipient.skip_code is None
+        for recipient in recipients_now(connection, workspace_id, origin.schedule_id)
+    )
 
 
 def unreached(

@@ -11,12 +11,16 @@ from sqlalchemy import Connection
 
 from queries_orchestration.communications.interface import Communications
 from queries_orchestration.deliveries.stop_dispatch import told
-from queries_orchestration.model.errors import CommunicationsUnavailable, QueriesError
+from queries_orchestration.model.errors import (
+    CommunicationsUnavailable,
+    QueriesError,
+    UnreadableRow,
+)
 from queries_orchestration.settings import DELIVERY_LANE, LANE_WIDTHS, MAX_RECEIVES, Settings
 from queries_orchestration.store import database, dispatch_stops, dispatchers, health
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
-from queries_orchestration.store.health import Trouble
+from queries_orchestration.store.health import Trouble, Unreadable
 
 DISPATCHER_SILENCE: Final = timedelta(minutes=3)
 DEAD_LETTERS_KEPT: Final = timedelta(days=1)
@@ -71,6 +75,7 @@ def check(
                 for one in health.silent_workers(connection, silence=settings.heartbeat_silence)
             ),
             *(_waiting(one) for one in health.waiting_long(connection, longer_than=stuck_after)),
+            *(_unreadable(one) for one in health.unreadable_rows(connection)),
             *(_dead(one) for one in health.dead_letters(connection, within=DEAD_LETTERS_KEPT)),
             *beside,
         ]
@@ -136,6 +141,20 @@ def _dead(one: Trouble) -> Finding:
         "dead_lettered",
         f"failed with {one.code} after {MAX_RECEIVES} receives, at {_told(one.since)}: see {where};"
         f" once the cause is mended, {again}.",
+    )
+
+
+def _unreadable(one: Unreadable) -> Finding:
+    what_to_do = (
+        "write it anew from its file (`queries catalog apply --take-over`), then resume it"
+        if one.table == "schedules"
+        else "nothing else waits for it; restore it from a backup, or delete it"
+    )
+    return Finding(
+        code=UnreadableRow.code,
+        message=f"the row {one.key} of the table {one.table} cannot be read, because somebody else"
+        f" has changed it: {what_to_do}.",
+        work=one.key,
     )
 
 

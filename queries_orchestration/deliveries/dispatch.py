@@ -6,6 +6,8 @@ missed, the next one finds.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +15,9 @@ from queries_orchestration.deliveries.admit_due import admit_due
 from queries_orchestration.deliveries.notify import send_notices
 from queries_orchestration.deliveries.recover import recover_silent, tend_offers
 from queries_orchestration.exports.expire import expire_files
+from queries_orchestration.model.errors import QueriesError, StoreUnavailable
 from queries_orchestration.receives.backends import Backends
+from queries_orchestration.receives.boundary import unforeseen_told
 from queries_orchestration.receives.publish import offer_lane
 from queries_orchestration.receives.runs import Runs
 from queries_orchestration.settings import DELIVERY_LANE
@@ -21,6 +25,8 @@ from queries_orchestration.store import dispatch_stops, dispatchers
 from queries_orchestration.store.dispatch_stops import DispatchStop
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
 from queries_orchestration.store.offers import Offer
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +64,8 @@ def run_pass(backends: Backends, runs: Runs, *, at: datetime, offer: bool) -> Pa
             dispatchers.begin_pass(connection, DELIVERY_DISPATCHER, dispatchers.this_process())
         slots = admit_due(backends, at)
         recovered = recover_silent(backends, runs) + tend_offers(backends, runs, DELIVERY_LANE)
-        send_notices(backends)
-        expire_files(backends)
+        _beside(backends, send_notices)
+        _beside(backends, expire_files)
         backends.reached("before offering")
         offers = offer_lane(database, settings, DELIVERY_LANE) if offer else []
         backends.reached("offers made")
@@ -80,3 +86,14 @@ def run_pass(backends: Backends, runs: Runs, *, at: datetime, offer: bool) -> Pa
             recovered=recovered,
             offers=tuple(offers),
         )
+
+
+def _beside(backends: Backends, step: Callable[[Backends], int]) -> None:
+    """Do what a pass does beside its own work: whatever is wrong there, the pass goes on."""
+    try:
+        with unforeseen_told(step.__name__):
+            step(backends)
+    except StoreUnavailable:
+        raise
+    except QueriesError as error:
+        log.warning("pass_step_failed step=%s code=%s", step.__name__, error.code)

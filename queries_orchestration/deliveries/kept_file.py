@@ -30,4 +30,5 @@ def kept_file(
         until = at + LINK_LIFETIME + FILE_OUTLIVES_LINK
         if not exports.keep_until(connection, receive.workspace_id, export.id, until=until):
             raise file.expired()  # just now
+    backends.reached("file kept, not sent")
     return export

@@ -54,7 +54,7 @@ def message_of(
             source_title=assignment.source.title,
             source_kind=assignment.source.kind,
             recipient_name=name,
-            zone=schedule.time_zone,
+            zone=export.time_zone,
             slot=assignment.origin.slot,
             sent_at=backends.clock(),
             rows=export.rows if assignment.source.kind == "query" else None,

@@ -24,6 +24,7 @@ from queries_orchestration.model.errors import (
     StoreUnavailable,
     SubmissionUncertain,
     UnknownTimeZone,
+    UnreadableRow,
 )
 from queries_orchestration.model.notices import FIRST_FAILURE, NoticeKind, delay_after
 from queries_orchestration.model.time_zones import zone
@@ -63,7 +64,10 @@ def write_notices(
     streak: int,
     at: datetime,
 ) -> None:
-    """Let the owner, and of a pause the active administrators, be told by the next pass."""
+    """Let the owner, and of a pause the active administrators, be told by the next pass.
+
+    Where the owner cannot be written to, the administrators are told of a failure, too.
+    """
     owner_id = schedules.owner_of(connection, workspace_id, schedule_id)
     notices.write(
         connection,
@@ -79,10 +83,17 @@ def write_notices(
 
 
 def _told(connection: Connection, workspace_id: str, owner_id: str, kind: NoticeKind) -> list[str]:
-    """Return the owner's id, and of a pause those of administrators with other mailboxes."""
-    owner = people.get(connection, workspace_id, owner_id)
-    told, mailboxes = [owner_id], {owner and alone(owner).mailbox}
-    if kind == FIRST_FAILURE:
+    """Return the owner's id, and those of administrators with other mailboxes where they are told.
+
+    They are of a pause, and of a failure whose owner cannot be written to.
+    """
+    try:
+        owner = people.get(connection, workspace_id, owner_id)
+    except UnreadableRow:
+        return [owner_id]  # nor could those be read among whom this row is listed
+    own_mailbox = owner and alone(owner).mailbox
+    told, mailboxes = [owner_id], {own_mailbox}
+    if kind == FIRST_FAILURE and own_mailbox is not None:
         return told
     for person in people.listing(connection, workspace_id):
         if person.active and ADMINISTRATOR in person.roles and person.id != owner_id:
@@ -106,10 +117,13 @@ def send_notices(backends: Backends) -> int:
     stopwatch = backends.waiting
     end = stopwatch.now() + SECONDS_A_PASS
     with backends.database.read() as connection:
-        unsent = cross_workspace.unsent_notices(connection, limit=NOTICES_A_PASS)
+        found = cross_workspace.unsent_notices(connection, limit=NOTICES_A_PASS)
+    if found.unreadable:
+        # `queries check` tells which; they keep no other from being sent.
+        log.warning("unreadable_rows table=notices rows=%d", len(found.unreadable))
     sent = 0
     try:
-        for notice in unsent:
+        for notice in found.records:
             left = end - stopwatch.now()
             if left < SECONDS_A_NOTICE:
                 break

@@ -11,11 +11,11 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from queries_orchestration.deliveries.settle import Settled
-from queries_orchestration.deliveries.streaks import follow_up, pause_schedule
+from queries_orchestration.deliveries.streaks import PAUSED_BEFORE, follow_up, pause_schedule
 from queries_orchestration.model.errors import QueriesError, StoreUnavailable
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.receives.boundary import unforeseen_told
-from queries_orchestration.store import occurrences, schedules
+from queries_orchestration.store import missed, occurrences, schedules
 from queries_orchestration.store.cross_workspace import DueSchedule
 from queries_orchestration.store.database import attempt
 
@@ -47,6 +47,7 @@ def quarantine(
             reason=f"{error.message} {_WHAT_TO_DO}",
             at=at,
         )
+        missed.miss_waiting(connection, due.workspace_id, due.id, because=PAUSED_BEFORE, at=at)
         return Settled(
             workspace_id=due.workspace_id,
             occurrence_key=None,

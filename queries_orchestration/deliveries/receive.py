@@ -6,6 +6,7 @@ The Dagster job runs the same steps as ops; tests and simulations call this one.
 from __future__ import annotations
 
 from queries_orchestration.deliveries.deliver import deliver
+from queries_orchestration.deliveries.lateness import miss_if_too_late
 from queries_orchestration.deliveries.make_file import make_file
 from queries_orchestration.deliveries.resolve import resolve
 from queries_orchestration.deliveries.settle import (
@@ -44,6 +45,8 @@ def work(
 
 
 def _deliver_one(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> Outcome:
+    if miss_if_too_late(backends, receive):
+        return "missed"
     resolve(backends, receive)
     export = make_file(backends, receive, heartbeat)
     if is_to_be_skipped(backends, receive, export):

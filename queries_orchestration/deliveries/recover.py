@@ -61,6 +61,10 @@ def _recover(backends: Backends, runs: Runs, silent: Silent) -> bool:
         if not claims.take_silent(connection, receive, silence=backends.settings.heartbeat_silence):
             return False
     backends.reached("silent receive taken, not ended")
+    if state == "working":
+        # First: once the receive is ended nobody would find the run again.
+        runs.report_lost(silent.run_id)
+    backends.reached("lost run reported, receive not ended")
     if state == "cancelled":
         cancel(backends, silent.lane, receive.workspace_id, receive.key)
     else:
@@ -71,8 +75,6 @@ def _recover(backends: Backends, runs: Runs, silent: Silent) -> bool:
             try_again(backends, receive, lost, fail)
         except ReceiveLost:
             return False  # The worker woke up just now and ended its receive itself.
-    if state == "working":
-        runs.report_lost(silent.run_id)
     return True
 
 

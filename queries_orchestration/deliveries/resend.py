@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from queries_orchestration.deliveries.addressed import unreached
+from queries_orchestration.deliveries.addressed import somebody_to_reach
 from queries_orchestration.deliveries.authority import occurrence_governed_by
-from queries_orchestration.deliveries.resolve import source_of
+from queries_orchestration.deliveries.resolve import made_of
 from queries_orchestration.deliveries.run_now import told_via
 from queries_orchestration.exports.export_file import ExportFile
 from queries_orchestration.exports.open_source import open_file_source
@@ -35,7 +35,8 @@ def resend(
 
     Args:
         occurrence_key: of the occurrence, or of a resend of it.
-        by: who asks, a person, and as whom the source is opened.
+        by: who asks, a person, and as whom the source of the file is opened: that of the schedule
+            may be another one by now.
 
     Raises:
         NotFound: there is no such occurrence, or the person has no authority over its schedule:
@@ -63,9 +64,10 @@ def resend(
         earlier = resends.keys(connection, workspace_id, origin.key)
         if earlier and _is_under_way(connection, workspace_id, earlier[-1]):
             return earlier[-1]
-        if origin.purpose == "test" or not unreached(connection, workspace_id, origin.key):
+        if origin.purpose == "test" or not somebody_to_reach(connection, workspace_id, origin):
             raise Refused(
-                "Everybody has a message, or was skipped: there is nobody to send it to again.",
+                "Everybody has a message, was skipped or is a recipient no more: there is nobody to"
+                " send it to again.",
                 code="nothing_to_resend",
             )
         refusal = file.refusal(at=at)
@@ -121,7 +123,7 @@ def _file_of(connection: Connection, schedule: Schedule, origin: Occurrence) -> 
             f"No file was made of it: run the schedule now (`queries run-now {schedule.name}`).",
             code="no_file",
         )
-    source = source_of(connection, schedule)
+    source = made_of(connection, export)
     return ExportFile(export=export, source=source, occurrence=origin, schedule=schedule)
 
 

@@ -1,8 +1,9 @@
 """Hop 3: who acts, and what exactly is read.
 
-The owner acts for the recurrence, the clicking person for a run-now request. The pinned version of
-a query, the current one of a report, is opened under the access that the actor has now; version and
-values are fixed with the export.
+The owner acts for the recurrence, the clicking person for a run-now request: whoever it is when the
+first receive begins, also in the later ones. The pinned version of a query, the current one of a
+report, is opened under the access that the actor has now; source, version, values, format and zone
+are fixed with the export. An edit or a transfer in between is of the next occurrence.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ from queries_orchestration.store.workspaces import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a receive works on: the occurrence with its schedule, source and workspace."""
+    """What a receive works on: the occurrence with its schedule, source and workspace.
+
+    Its ``source`` is that of its export, once there is one; else the schedule's.
+    """
 
     workspace: Workspace
     schedule: Schedule
@@ -53,8 +57,9 @@ class Assignment:
 
     @property
     def actor_id(self) -> str:
-        """The person as whom it is read."""
-        return self.occurrence.requested_by or self.schedule.owner_id
+        """The person as whom it is read, in every receive the same."""
+        occurrence = self.occurrence
+        return occurrence.actor_id or occurrence.requested_by or self.schedule.owner_id
 
 
 def assignment_of(connection: Connection, receive: Receive) -> Assignment:
@@ -73,7 +78,8 @@ def assignment_of(connection: Connection, receive: Receive) -> Assignment:
     schedule = schedules.get(connection, workspace_id, occurrence.schedule_id)
     if schedule is None:
         raise ReceiveLost("The schedule is gone.")
-    source = source_of(connection, schedule)
+    export = _export_of(connection, occurrence)
+    source = source_of(connection, schedule) if export is None else made_of(connection, export)
     origin = _origin_of(connection, occurrence)
     return Assignment(workspace, schedule, source, occurrence, origin)
 
@@ -89,12 +95,24 @@ def _origin_of(connection: Connection, occurrence: Occurrence) -> Occurrence:
 
 
 def source_of(connection: Connection, schedule: Schedule) -> Source:
-    """Return the source of a schedule.
+    """Return the source that a schedule has now.
 
     Raises:
         SourceGone: it was deleted or archived.
     """
-    source = sources.get(connection, schedule.workspace_id, schedule.source_id)
+    return _present(sources.get(connection, schedule.workspace_id, schedule.source_id))
+
+
+def made_of(connection: Connection, export: Export) -> Source:
+    """Return the source that an export is of, whatever its schedule has now.
+
+    Raises:
+        SourceGone: it was deleted or archived.
+    """
+    return _present(sources.get(connection, export.workspace_id, export.source_id))
+
+
+def _present(source: Source | None) -> Source:
     if source is None or source.archived:
         kind = source.kind if source else "source"
         raise SourceGone(f"The {kind} was deleted or archived. Choose another for the schedule.")
@@ -107,13 +125,16 @@ def export_of(connection: Connection, assignment: Assignment) -> Export:
     Raises:
         ReceiveLost: it has none.
     """
-    occurrence = assignment.occurrence
-    export = occurrence.export_id and exports.get(
-        connection, occurrence.workspace_id, occurrence.export_id
-    )
-    if not export:
+    export = _export_of(connection, assignment.occurrence)
+    if export is None:
         raise ReceiveLost("The export of the occurrence is gone.")
     return export
+
+
+def _export_of(connection: Connection, occurrence: Occurrence) -> Export | None:
+    if occurrence.export_id is None:
+        return None
+    return exports.get(connection, occurrence.workspace_id, occurrence.export_id)
 
 
 def resolve(backends: Backends, receive: Receive) -> None:
@@ -127,9 +148,11 @@ def resolve(backends: Backends, receive: Receive) -> None:
         SourceGone, SourceBroken, InvalidRuntimeValue: it cannot be run.
     """
     with backends.database.transaction() as connection:
-        # Committed first: history says as whom it was tried, also when it is refused.
+        # Committed first: history says as whom it is tried, also when it is refused, and no later
+        # receive asks who the owner is by then.
         assignment = assignment_of(connection, receive)
         occurrences.change(connection, receive, actor_id=assignment.actor_id)
+    backends.reached("actor fixed, not resolved")
     with backends.database.transaction() as connection:
         assignment = assignment_of(connection, receive)
         occurrence, schedule = assignment.occurrence, assignment.schedule

@@ -1,6 +1,7 @@
 """What a person changes in a schedule beside its catalog file: pause, resume, version, owner.
 
-A person needs authority over it; whoever runs the installation needs none.
+A person needs authority over it; whoever runs the installation needs none. Each holds the
+schedule's row before it decides: no file changes meanwhile what it decides by.
 """
 
 from __future__ import annotations
@@ -51,11 +52,14 @@ def pause(
     Raises:
         NotFound: there is no such schedule, or who asks has no authority over it: always the same
             answer.
-        Refused: it is paused already (``already_paused``) or has ended (``schedule_ended``).
+        Refused: it is paused already (``already_paused``) or has ended (``schedule_ended``), or
+            the reason is empty (``no_reason``).
     """
+    if not reason.strip():
+        raise Refused("Say why it is paused, for others to read.", code="no_reason")
     at = backends.clock()
     with backends.database.transaction() as connection:
-        schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
+        _held(connection, workspace_id, schedule_id, by)
         if not schedules.pause(
             connection,
             workspace_id,
@@ -88,7 +92,7 @@ def resume(backends: Backends, workspace_id: str, *, schedule_id: str, by: By) -
     """
     now = backends.clock()
     with backends.database.transaction() as connection:
-        schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
+        schedule = _held(connection, workspace_id, schedule_id, by)
         _refuse_ended(schedule)
         if schedule.state != "paused":
             raise _not_paused()
@@ -133,7 +137,7 @@ def repin(
     """
     at = backends.clock()
     with backends.database.transaction() as connection:
-        schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
+        schedule = _held(connection, workspace_id, schedule_id, by)
         source = source_of(connection, schedule)
         wanted = source.current_version if version is None else version
         if sources.version(connection, workspace_id, source.id, wanted) is None:
@@ -187,7 +191,7 @@ def transfer(
     at = backends.clock()
     by_person_id = by.as_person()
     with backends.database.transaction() as connection:
-        schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
+        schedule = _held(connection, workspace_id, schedule_id, by)
         owner = people.get(connection, workspace_id, to_person_id)
         if owner is None:
             raise NotFound("There is no such person in the workspace.")
@@ -288,6 +292,12 @@ def _record(
             concerns_id=concerns_id,
         ),
     )
+
+
+def _held(connection: Connection, workspace_id: str, schedule_id: str, by: By) -> Schedule:
+    """Return a schedule over which who asks has authority; nobody changes it meanwhile."""
+    schedules.hold(connection, workspace_id, schedule_id)
+    return schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
 
 
 def _schedule(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule:

@@ -56,7 +56,7 @@ def settle(
         at=at,
     )
     occurrence = _occurrence(connection, receive)
-    if settlement.outcome in ("failed", "cancelled"):
+    if settlement.outcome in ("failed", "cancelled", "missed"):
         _close_unfinished(connection, occurrence, settlement)
     deliveries.forget_mailboxes(connection, occurrence.workspace_id, occurrence.key)
     consequence = count(connection, occurrence, settlement, at=at)

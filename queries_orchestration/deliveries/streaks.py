@@ -12,15 +12,19 @@ from queries_orchestration.deliveries.notify import write_notices
 from queries_orchestration.model.audit import SYSTEM, AuditEvent, Subject
 from queries_orchestration.model.notices import notice_due
 from queries_orchestration.model.outcomes import FAILURES_THAT_PAUSE, Outcome, streak_change
-from queries_orchestration.store import audit, schedules
+from queries_orchestration.store import audit, missed, schedules
 from queries_orchestration.store.occurrences import Occurrence
 
 FIVE_FAILURES: Final = "five_failures"
+PAUSED_BEFORE: Final = "The schedule was paused before it could be delivered."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
-    """How an occurrence ends; ``access_lost`` pauses the schedule of an automatic one."""
+    """How an occurrence ends; ``access_lost`` pauses the schedule of an automatic one.
+
+    Unless its actor is not the owner any more.
+    """
 
     outcome: Outcome
     code: str | None = None
@@ -58,16 +62,29 @@ def count(
         schedule_id,
         occurrence_key=occurrence.key,
         failure=(code, reason),
-        pause=_pause_due(settlement, streak),
+        pause=_pause_due(settlement, streak, is_owners=_is_owners(connection, occurrence)),
         streak=streak,
         at=at,
     )
 
 
-def _pause_due(settlement: Settlement, streak: int) -> tuple[str, str] | None:
-    """Return the code and reason of the pause that a failure calls for, with what to do."""
+def _is_owners(connection: Connection, occurrence: Occurrence) -> bool:
+    """Tell whether it was read as who owns the schedule still; a transfer waits until we are done.
+
+    The streak has just been written, so that the schedule's row is ours.
+    """
+    owner_id = schedules.owner_of(connection, occurrence.workspace_id, occurrence.schedule_id)
+    return occurrence.actor_id == owner_id
+
+
+def _pause_due(settlement: Settlement, streak: int, *, is_owners: bool) -> tuple[str, str] | None:
+    """Return the code and reason of the pause that a failure calls for, with what to do.
+
+    Args:
+        is_owners: whether the schedule belongs to the actor; another's access is not its own.
+    """
     code = settlement.code or settlement.outcome
-    if settlement.access_lost:
+    if settlement.access_lost and is_owners:
         return code, (
             f"{settlement.message} Give the owner access or transfer the schedule to another owner,"
             " then resume the schedule."
@@ -93,6 +110,8 @@ def follow_up(
 ) -> Consequence:
     """Pause a schedule after a failure that calls for it, and let people be told.
 
+    What waits then, and no run has, is missed: resuming never fires the past.
+
     Args:
         failure: code and reason of the failed occurrence.
         pause: code and reason of the pause, with what to do.
@@ -101,6 +120,8 @@ def follow_up(
     paused = pause is not None and pause_schedule(
         connection, workspace_id, schedule_id, code=pause[0], reason=pause[1], at=at
     )
+    if paused:
+        missed.miss_waiting(connection, workspace_id, schedule_id, because=PAUSED_BEFORE, at=at)
     kind = notice_due(streak=streak, paused=paused)
     if kind is not None:
         code, reason = pause if paused and pause else failure

@@ -32,12 +32,15 @@ def expire_files(backends: Backends) -> int:
     at = backends.clock()
     with backends.database.transaction() as connection:
         due = cross_workspace.files_to_expire(connection, at, limit=FILES_A_PASS)
-        for export in due:
+        for export in due.records:
             exports.change(connection, export.workspace_id, export.id, state="expired")
         left_behind = cross_workspace.left_behind(connection, limit=FILES_A_PASS)
+    if unreadable := len(due.unreadable) + len(left_behind.unreadable):
+        # `queries check` tells which; they keep no other file.
+        log.warning("unreadable_rows table=exports rows=%d", unreadable)
     backends.reached("marked expired, not removed")
     removed = faults = 0
-    for export in [*due, *left_behind]:
+    for export in [*due.records, *left_behind.records]:
         try:
             _remove(backends, export, at)
         except StorageUnavailable as error:
@@ -54,7 +57,9 @@ def _remove(backends: Backends, export: Export, at: datetime) -> None:
     if export.upload_id is not None:
         # First, so that a late worker cannot complete it once the object is removed.
         backends.storage.abort_upload(export.storage_key, export.upload_id)
+        backends.reached("upload aborted, not removed")
     backends.storage.delete(export.storage_key)
+    backends.reached("removed, not recorded")
     with backends.database.transaction() as connection:
         exports.change(
             connection,

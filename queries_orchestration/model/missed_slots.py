@@ -11,6 +11,12 @@ PUNCTUAL: Final = timedelta(minutes=10)
 """Under ``none`` a slot later than this is missed; a pass each minute is never so late."""
 ALL_REACHES_BACK: Final = timedelta(days=7)
 """The bound of ``all``: older slots are recorded as missed."""
+BEYOND_THE_LIMIT: Final = "It was due longer ago than the schedule's lateness limit."
+
+
+def is_too_late(slot: datetime, at: datetime, limit: timedelta | None) -> bool:
+    """Tell whether a slot is beyond its schedule's lateness limit at ``at``."""
+    return limit is not None and at - slot > limit
 
 
 def why_missed(
@@ -28,8 +34,8 @@ def why_missed(
         lateness_limit: how late a delivery may start under any policy.
     """
     late = at - slot
-    if lateness_limit is not None and late > lateness_limit:
-        return "It was due longer ago than the schedule's lateness limit."
+    if is_too_late(slot, at, lateness_limit):
+        return BEYOND_THE_LIMIT
     if policy == "latest" and not newest:
         return "A newer slot was due by the time it could be dispatched."
     if policy == "all" and late > ALL_REACHES_BACK:

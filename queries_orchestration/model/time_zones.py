@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from datetime import UTC, datetime
 from functools import cache
+from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
 from queries_orchestration.model.errors import UnknownTimeZone
@@ -29,6 +31,25 @@ _PLACES_OF_ABBREVIATIONS = {
 }
 
 
+_OFFSET: Final = re.compile(
+    r"(?:UTC|GMT|Z)?\s*([+-])\s*(\d{1,2})(?::?([0-5]\d)|[.,](\d{1,2}))?", re.IGNORECASE | re.ASCII
+)
+_PLACES_OF_OFFSETS: Final = {
+    -570: "Pacific/Marquesas",
+    -210: "America/St_Johns",
+    210: "Asia/Tehran",
+    270: "Asia/Kabul",
+    330: "Asia/Kolkata",
+    345: "Asia/Kathmandu",
+    390: "Asia/Yangon",
+    525: "Australia/Eucla",
+    570: "Australia/Darwin",
+    630: "Australia/Lord_Howe",
+    765: "Pacific/Chatham",
+}
+"""Where the clocks show what is no whole hour, in minutes ahead of UTC."""
+
+
 @cache
 def zone_names() -> frozenset[str]:
     """The names that ``zone`` accepts: ``Area/Place`` and ``UTC``.
@@ -46,8 +67,12 @@ def zone(name: str) -> ZoneInfo:
     offsets, Windows names, other capitals, paths.
     """
     if name not in zone_names():
-        suggestion = _nearest_name(name)
-        example = f"did you mean {suggestion}?" if suggestion else "such as Europe/Berlin."
+        suggestion = _of_offset(name) or _nearest_name(name)
+        example = (
+            f"did you mean {suggestion}?"
+            if suggestion
+            else "such as Europe/Berlin or America/New_York, or UTC."
+        )
         raise UnknownTimeZone(
             f"{name[:80]!r} is not a time zone: give an IANA name of area and place, {example}"
         )
@@ -62,6 +87,21 @@ def instant_of(wall_time: datetime, place: ZoneInfo, *, fold: int = 0) -> dateti
     offset after the gap, or the second of the two.
     """
     return wall_time.replace(tzinfo=place, fold=fold).astimezone(UTC)
+
+
+def _of_offset(name: str) -> str | None:
+    """Return the zone that is always, or usually, as far from UTC as an offset says."""
+    given = _OFFSET.fullmatch(name.strip()[:80])
+    if given is None:
+        return None
+    sign, hours, minutes, fraction = given.groups()
+    size = 60 * int(hours) + (round(60 * float(f"0.{fraction}")) if fraction else int(minutes or 0))
+    ahead = size if sign == "+" else -size
+    if ahead % 60:
+        return _PLACES_OF_OFFSETS.get(ahead)
+    # The names of these count what UTC is ahead of them: five hours ahead is Etc/GMT-5.
+    fixed = f"Etc/GMT{-ahead // 60:+d}" if ahead else "UTC"
+    return fixed if fixed in zone_names() else None
 
 
 def _nearest_name(name: str) -> str | None:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from queries_orchestration.deliveries import (
     deliver as deliver_step,
+    lateness,
     make_file as make_file_step,
     resolve as resolve_step,
     settle as settle_step,
@@ -84,8 +85,11 @@ def take(
     worker.begin(receive, lane=DELIVERY_LANE, is_terminated=terminated(context))
     resolved = False
     with delivery_step(context, backends, receive):
-        resolve_step.resolve(backends, receive)
-        resolved = True
+        if lateness.miss_if_too_late(backends, receive):
+            context.log.info("It is beyond its schedule's lateness limit: missed.")
+        else:
+            resolve_step.resolve(backends, receive)
+            resolved = True
     if resolved:
         yield dg.Output(
             None, "started", metadata={"occurrence": receive.key, "receive": receive.number}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sqlalchemy import Connection, text
 
 from queries_orchestration.store.tables import (
@@ -14,6 +16,18 @@ from queries_orchestration.store.tables import (
     sources,
     workspaces,
 )
+
+_BESIDE_OTHERS: Final = "ROW EXCLUSIVE"  # what every statement that writes takes by itself
+
+
+def wait_for_files(connection: Connection) -> None:
+    """Wait for ``lock_catalog`` of another transaction, and let it wait for this one.
+
+    Call it before a schedule's row is locked: who holds the row alone would wait for the table,
+    while whoever has locked the tables waits for the row.
+    """
+    if connection.dialect.name != "sqlite":
+        connection.execute(text(f"LOCK TABLE {schedules.name} IN {_BESIDE_OTHERS} MODE"))
 
 
 def lock_catalog(connection: Connection) -> None:

@@ -19,7 +19,7 @@ from queries_orchestration.store.deliveries import Delivery
 from queries_orchestration.store.exports import Export
 from queries_orchestration.store.notices import Notice
 from queries_orchestration.store.offers import Offer, may_start, write_offer
-from queries_orchestration.store.rows import every, one_or_none, select_records
+from queries_orchestration.store.rows import Readable, every, one_or_none, readable, select_records
 from queries_orchestration.store.tables import (
     claims,
     deliveries,
@@ -78,7 +78,9 @@ def delivery_of_message(connection: Connection, message_id: str) -> Delivery | N
     )
 
 
-def due_schedules(connection: Connection, at: datetime, *, limit: int) -> list[DueSchedule]:
+def due_schedules(
+    connection: Connection, at: datetime, *, limit: int | None = None
+) -> list[DueSchedule]:
     """Return the schedules whose next slot is due at ``at``, the longest due first.
 
     Only their ids are read: a row that cannot be read as a whole keeps no other from being found.
@@ -208,9 +210,9 @@ def silent_receives(connection: Connection, *, silence: float, limit: int) -> li
     ]
 
 
-def files_to_expire(connection: Connection, at: datetime, *, limit: int) -> list[Export]:
+def files_to_expire(connection: Connection, at: datetime, *, limit: int) -> Readable[Export]:
     """Return exports whose time is over at ``at`` and whose object is still there."""
-    return every(
+    return readable(
         connection,
         Export,
         select_records(Export, exports)
@@ -222,18 +224,20 @@ def files_to_expire(connection: Connection, at: datetime, *, limit: int) -> list
         .order_by(exports.c.expires_at)
         .limit(limit)
         .with_for_update(),
+        exports.c.id,
     )
 
 
-def left_behind(connection: Connection, *, limit: int) -> list[Export]:
+def left_behind(connection: Connection, *, limit: int) -> Readable[Export]:
     """Return failed and cancelled exports whose upload, or object, may still be there."""
-    return every(
+    return readable(
         connection,
         Export,
         select_records(Export, exports)
         .where(exports.c.upload_id.is_not(None), exports.c.state.in_(("failed", "cancelled")))
         .order_by(exports.c.created_at, exports.c.id)
         .limit(limit),
+        exports.c.id,
     )
 
 
@@ -248,15 +252,16 @@ def recorded_uploads(connection: Connection, upload_ids: Sequence[str]) -> set[s
     return found
 
 
-def unsent_notices(connection: Connection, *, limit: int) -> list[Notice]:
+def unsent_notices(connection: Connection, *, limit: int) -> Readable[Notice]:
     """Return the notices that may be sent now (lease clock), the longest waiting first."""
-    return every(
+    return readable(
         connection,
         Notice,
         select_records(Notice, notices)
         .where(notices.c.concluded_at.is_(None), notices.c.not_before <= database.now(connection))
         .order_by(notices.c.not_before, notices.c.communication_key)
         .limit(limit),
+        notices.c.communication_key,
     )
 
 

@@ -222,7 +222,7 @@ def _our_errors() -> Iterator[None]:
     except DBAPIError as error:
         # ``from None`` in both cases: the driver's text can hold names and whole rows.
         state = _state_of(error)
-        is_ours = isinstance(error, _OUR_FAULTS) or _is_undecodable(error)
+        is_ours = isinstance(error, _OUR_FAULTS) or is_undecodable(error)
         if is_ours and state != _NO_SUCH_TABLE:
             error.args = (f"The application database refused it ({state}{_rule_of(error)}).",)
             raise error from None
@@ -232,7 +232,7 @@ def _our_errors() -> Iterator[None]:
         ) from None
 
 
-def _is_undecodable(error: DBAPIError) -> bool:
+def is_undecodable(error: DBAPIError) -> bool:
     """Whether SQLite's driver met text that is no UTF-8: it is a fault of the row.
 
     What SQLite itself says has a name; this only the driver says.
@@ -250,6 +250,6 @@ def _state_of(error: DBAPIError) -> str:
 def _rule_of(error: DBAPIError) -> str:
     """Return what names the broken rule and holds no value."""
     if isinstance(error.orig, sqlite3.Error):
-        return "" if _is_undecodable(error) else f": {error.orig}"
+        return "" if is_undecodable(error) else f": {error.orig}"
     rule = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
     return f": {rule}" if rule else ""

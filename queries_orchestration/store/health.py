@@ -13,11 +13,15 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, not_, null
 
 from queries_orchestration.settings import MAX_RECEIVES
 from queries_orchestration.store import database
+from queries_orchestration.store.exports import Export
+from queries_orchestration.store.notices import Notice
 from queries_orchestration.store.occurrences import follows_unsettled
-from queries_orchestration.store.rows import every
+from queries_orchestration.store.rows import every, readable, select_records
+from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.tables import (
     claims,
     exports,
+    notices,
     occurrences,
     offers,
     receives,
@@ -40,6 +44,33 @@ class Trouble:
     lane: str
     code: str | None
     since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A row that a pass or a listing passes over; ``key`` names it in its ``table``."""
+
+    table: str
+    key: str
+
+
+def unreadable_rows(connection: Connection) -> list[Unreadable]:
+    """Return the rows that work, or tell of it, and hold what we have not written."""
+    kept = exports.c.removed_at.is_(None)
+    asked: list[tuple[type[Any], Select[Any], ColumnElement[Any]]] = [
+        (Schedule, select_records(Schedule, schedules), schedules.c.id),
+        (
+            Notice,
+            select_records(Notice, notices).where(notices.c.concluded_at.is_(None)),
+            notices.c.communication_key,
+        ),
+        (Export, select_records(Export, exports).where(kept), exports.c.id),
+    ]
+    return [
+        Unreadable(table=key.table.name, key=str(found[0]))
+        for record, statement, key in asked
+        for found in readable(connection, record, statement, key).unreadable
+    ]
 
 
 def dead_letters(connection: Connection, *, within: timedelta) -> list[Trouble]:

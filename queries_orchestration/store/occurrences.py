@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.settings import DELIVERY_LANE
-from queries_orchestration.store import claims as claims_store, database
+from queries_orchestration.store import claims as claims_store
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.rows import comes_after, every, one_or_none
 from queries_orchestration.store.tables import claims, occurrences
@@ -139,13 +139,11 @@ def admit_slot(
     slot: datetime,
     via: str,
     at: datetime,
-    missed_because: str | None = None,
     failed_with: QueriesError | None = None,
 ) -> bool:
-    """Insert the occurrence of a slot, waiting or settled already; False if it is there.
+    """Insert the occurrence of a slot, waiting or failed already; False if it is there.
 
     Args:
-        missed_because: why it is missed.
         failed_with: why its schedule cannot be dispatched.
     """
     values: dict[str, Any] = {
@@ -156,9 +154,7 @@ def admit_slot(
         "via": via,
         "admitted_at": at,
     }
-    if missed_because is not None:
-        values |= {"outcome": "missed", "message": missed_because, "settled_at": at}
-    elif failed_with is not None:
+    if failed_with is not None:
         values |= {
             "outcome": "failed",
             "code": failed_with.code,
@@ -210,50 +206,14 @@ def admit_request(
 
 
 def _insert_once(connection: Connection, values: dict[str, Any]) -> bool:
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    inserted = connection.execute(
-        dialect.insert(occurrences).values(values).on_conflict_do_nothing()
-    )
-    return inserted.rowcount == 1
+    inserting = insert_into(connection).values(values).on_conflict_do_nothing()
+    return connection.execute(inserting).rowcount == 1
 
 
-def miss_overtaken(
-    connection: Connection,
-    workspace_id: str,
-    schedule_id: str,
-    *,
-    before: datetime,
-    because: str,
-    at: datetime,
-) -> int:
-    """Record as missed what waits behind an unsettled predecessor while a newer slot is due.
-
-    An occurrence that a run may still take (a live offer) or has taken before is left alone.
-
-    Returns:
-        How many occurrences with a slot earlier than ``before`` were recorded.
-    """
-    overtaken = connection.scalars(
-        select(claims.c.key)
-        .join(occurrences, _same_work())
-        .where(
-            occurrences.c.workspace_id == workspace_id,
-            occurrences.c.schedule_id == schedule_id,
-            occurrences.c.slot < before,
-            claims.c.state == "waiting",
-            claims.c.receive_number == 0,
-            claims_store.no_live_offer(database.now(connection)),
-            follows_unsettled(claims),
-        )
-        .with_for_update(of=claims)
-    ).all()
-    for key in overtaken:
-        claims_store.end_offers(connection, workspace_id, key, state="lost")
-        claims_store.end_waiting(connection, workspace_id, key)
-        _write_outcome(
-            connection, workspace_id, key, outcome="missed", code=None, message=because, at=at
-        )
-    return len(overtaken)
+def insert_into(connection: Connection) -> postgresql.Insert | sqlite.Insert:
+    """Return an INSERT of occurrences that can pass over those that are there."""
+    is_postgresql = connection.dialect.name == "postgresql"
+    return postgresql.insert(occurrences) if is_postgresql else sqlite.insert(occurrences)
 
 
 def missed_since_the_last(
@@ -321,7 +281,7 @@ def settle(
         ReceiveLost: a newer receive or a settlement took the work.
     """
     claims_store.end(connection, receive)
-    _write_outcome(
+    write_outcome(
         connection,
         receive.workspace_id,
         receive.key,
@@ -338,13 +298,13 @@ def cancel(
     """Settle an occurrence as cancelled, whoever holds it; False if it is settled already."""
     ended = claims_store.end_held_or_not(connection, workspace_id, key)
     if ended:
-        _write_outcome(
+        write_outcome(
             connection, workspace_id, key, outcome="cancelled", code=None, message=message, at=at
         )
     return ended
 
 
-def _write_outcome(
+def write_outcome(
     connection: Connection,
     workspace_id: str,
     key: str,
@@ -354,6 +314,7 @@ def _write_outcome(
     message: str | None,
     at: datetime,
 ) -> None:
+    """Write how an occurrence ends that has no outcome; the caller has ended its claim."""
     connection.execute(
         update(occurrences)
         .where(_is(workspace_id, key), occurrences.c.outcome.is_(None))
@@ -368,10 +329,11 @@ def _select() -> Select[Any]:
         *own,
         _STATE.label("state"),
         func.coalesce(claims.c.receive_number, 0).label("receive_number"),
-    ).outerjoin(claims, _same_work())
+    ).outerjoin(claims, same_work())
 
 
-def _same_work() -> ColumnElement[bool]:
+def same_work() -> ColumnElement[bool]:
+    """Return the condition that a claim is that of an occurrence."""
     return and_(
         claims.c.workspace_id == occurrences.c.workspace_id, claims.c.key == occurrences.c.key
     )

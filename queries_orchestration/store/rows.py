@@ -1,18 +1,45 @@
-"""Read a table's rows into the dataclass that names its columns."""
+"""Read a table's rows into the dataclass that names its columns.
+
+A row that somebody else has changed may hold what cannot be decoded, or what is of another type
+than its column (SQLite takes anything). Either is an ``UnreadableRow``, before anybody computes
+with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, TypeVar, cast
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Generic,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, or_, select
+from sqlalchemy.exc import DBAPIError
 
 from queries_orchestration.model.errors import UnreadableRow
+from queries_orchestration.store.database import is_undecodable
 
 Record = TypeVar("Record")
+
+
+@dataclass(frozen=True, slots=True)
+class Readable(Generic[Record]):
+    """The rows that can be read, and the keys of those that cannot."""
+
+    records: list[Record]
+    unreadable: list[tuple[Any, ...]]
 
 
 def columns_of(record: type[Any], table: Table) -> list[ColumnElement[Any]]:
@@ -38,7 +65,7 @@ def one_or_none(
     """
     with _readable(record):
         row = connection.execute(statement, parameters).one_or_none()
-    return None if row is None else _record(record, row)
+        return None if row is None else _record(record, row)
 
 
 def every(connection: Connection, record: type[Record], statement: Select[Any]) -> list[Record]:
@@ -59,21 +86,79 @@ def comes_after(
     return and_(moment <= at, or_(moment < at, key < key_of_last))
 
 
+def readable(
+    connection: Connection, record: type[Record], statement: Select[Any], *key: ColumnElement[Any]
+) -> Readable[Record]:
+    """Return the rows of ``statement`` as ``record``; one that cannot be read keeps no other away.
+
+    Args:
+        key: the columns that name one row.
+    """
+    try:
+        return Readable(every(connection, record, statement), [])
+    except UnreadableRow:
+        pass  # Now each by itself.
+    records: list[Record] = []
+    unreadable: list[tuple[Any, ...]] = []
+    for row in connection.execute(statement.with_only_columns(*key)).all():
+        this = (column == value for column, value in zip(key, row, strict=True))
+        try:
+            one = one_or_none(connection, record, statement.where(*this).limit(None))
+        except UnreadableRow:
+            unreadable.append(tuple(row))
+        else:
+            if one is not None:
+                records.append(one)
+    return Readable(records, unreadable)
+
+
 @contextmanager
 def _readable(record: type[Any]) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        # The text of the error could hold the value.
-        raise UnreadableRow(
-            f"A stored {record.__name__.lower()} cannot be read ({type(error).__name__}): somebody"
-            " else has changed it. Write it again, by `queries catalog apply --take-over` where a"
-            " file holds it."
-        ) from None
+        raise _unreadable(record, error) from None
+    except DBAPIError as error:
+        if not is_undecodable(error):
+            raise
+        raise _unreadable(record, error) from None
+
+
+def _unreadable(record: type[Any], error: Exception) -> UnreadableRow:
+    # The text of the error could hold the value.
+    return UnreadableRow(
+        f"A stored {record.__name__.lower()} cannot be read ({type(error).__name__}): somebody"
+        " else has changed it. Write it again, by `queries catalog apply --take-over` where a"
+        " file holds it."
+    )
 
 
 def _record(record: type[Record], row: Row[Any]) -> Record:
+    for name, types in _types(cast(Hashable, record)).items():
+        if not isinstance(row._mapping[name], types):
+            raise TypeError(f"{name} is of another type")
     return cast(Callable[..., Record], record)(**row._mapping)
+
+
+@cache
+def _types(record: Hashable) -> dict[str, tuple[type, ...]]:
+    # Whether a column may be empty is its table's rule.
+    return {name: (*_flat(hint), NoneType) for name, hint in get_type_hints(record).items()}
+
+
+def _flat(hint: Any) -> Iterator[type]:
+    origin = get_origin(hint)
+    if hint is Any:
+        yield object
+    elif origin is Literal:
+        yield from (type(value) for value in get_args(hint))
+    elif origin in (Union, UnionType):
+        for one in get_args(hint):
+            yield from _flat(one)
+    elif hint is float:
+        yield from (float, int)
+    else:
+        yield origin or hint
 
 
 def values_of(record: Any) -> dict[str, Any]:

@@ -10,7 +10,15 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, select, update
 
 from queries_orchestration.model.recurrences import Recurrence
-from queries_orchestration.store.rows import every, one_or_none, select_records, values_of
+from queries_orchestration.store.catalog_lock import wait_for_files
+from queries_orchestration.store.rows import (
+    Readable,
+    every,
+    one_or_none,
+    readable,
+    select_records,
+    values_of,
+)
 from queries_orchestration.store.tables import schedules
 
 
@@ -79,6 +87,19 @@ def get(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule
     )
 
 
+def hold(connection: Connection, workspace_id: str, schedule_id: str) -> Schedule | None:
+    """Return one schedule, and let nobody edit it until the transaction ends."""
+    wait_for_files(connection)
+    return one_or_none(
+        connection,
+        Schedule,
+        select_records(Schedule, schedules)
+        .where(schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id)
+        # Rows that refer to it are still written by others.
+        .with_for_update(key_share=True),
+    )
+
+
 def hold_due(
     connection: Connection, workspace_id: str, schedule_id: str, at: datetime
 ) -> Schedule | None:
@@ -87,6 +108,7 @@ def hold_due(
     Returns:
         None if it is due no more: somebody else has moved, paused or edited it.
     """
+    wait_for_files(connection)
     return one_or_none(
         connection,
         Schedule,
@@ -114,12 +136,20 @@ def by_name(connection: Connection, workspace_id: str, name: str) -> Schedule | 
 
 def listing(connection: Connection, workspace_id: str) -> list[Schedule]:
     """Return the workspace's schedules by name."""
-    return every(
-        connection,
-        Schedule,
+    return every(connection, Schedule, _of_workspace(workspace_id))
+
+
+def readable_listing(connection: Connection, workspace_id: str) -> Readable[Schedule]:
+    """Return the workspace's schedules by name; id and name of those that cannot be read."""
+    statement = _of_workspace(workspace_id)
+    return readable(connection, Schedule, statement, schedules.c.id, schedules.c.name)
+
+
+def _of_workspace(workspace_id: str) -> sa.Select[Any]:
+    return (
         select_records(Schedule, schedules)
         .where(schedules.c.workspace_id == workspace_id)
-        .order_by(schedules.c.name),
+        .order_by(schedules.c.name)
     )
 
 

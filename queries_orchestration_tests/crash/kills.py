@@ -19,9 +19,9 @@ from queries_orchestration_tests.house import MONDAY, House
 PATIENCE = 30.0
 
 
-def kill_pass_at(house: House, step: str) -> None:
+def kill_pass_at(house: House, step: str, *, at: datetime = MONDAY) -> None:
     """Run a dispatcher pass in a child that is killed at ``step``."""
-    _killed(house, {"run": "pass", "at": step, "moment": MONDAY.isoformat()})
+    _killed(house, {"run": "pass", "at": step, "moment": at.isoformat()})
 
 
 def kill_click_at(house: House, run: str, step: str, *, person: str, occurrence: str = "") -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import time
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,9 @@ import sqlalchemy as sa
 
 import queries_orchestration
 from queries_orchestration.deliveries.recover import recover_silent
-from queries_orchestration.exports.expire import expire_files
-from queries_orchestration.settings import EXPORT_LANE, REPORT_LANE
+from queries_orchestration.deliveries.resend import resend
+from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE, REPORT_LANE
 from queries_orchestration.store import notices
-from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.offers import Offer
 from queries_orchestration_tests.crash.kills import (
     finish,
@@ -24,9 +22,16 @@ from queries_orchestration_tests.crash.kills import (
     kill_click_at,
     kill_pass_at,
     kill_receive_at,
-    wait_until_silent,
 )
 from queries_orchestration_tests.crash.named_steps import named_steps
+from queries_orchestration_tests.crash.test_pass_kills import (
+    BEFORE_THE_SLOT,
+    IN_EXPIRY,
+    IN_QUARANTINE,
+    IN_RECOVERY,
+    IN_WHAT_IS_LEFT,
+)
+from queries_orchestration_tests.crash.witness import assert_delivered_once, visible
 from queries_orchestration_tests.deliveries.test_settle import FaultyCommunications
 from queries_orchestration_tests.house import MONDAY, House, build_house
 from queries_orchestration_tests.no_runs import NoRuns
@@ -40,6 +45,7 @@ from queries_orchestration_tests.report_house import (
 IN_A_PASS = ("admitted, not committed", "before offering", "offers made")
 IN_A_RECEIVE = {
     "started": 1,
+    "actor fixed, not resolved": 1,
     "resolved": 1,
     "upload begun, not recorded": 1,
     "upload recorded": 1,
@@ -71,12 +77,17 @@ IN_A_CLICK = {
     "offered, not launched": "run-now",
 }
 IN_A_RESEND = ("resend, not committed", "resend committed, not published")
+IN_A_RESENDS_RECEIVE = (
+    "started",
+    "actor fixed, not resolved",
+    "file kept, not sent",
+    "sending recorded",
+    "submitted, not recorded",
+    "recipient concluded",
+)
 IN_A_FAILURE = "failure settled, nobody told"
 IN_A_NOTICE = ("notice begun, not submitted", "notice submitted, not recorded")
 WHILE_A_RENDER_IS_AWAITED = "render awaited"
-BEFORE_THE_SLOT = MONDAY - timedelta(hours=1)
-IN_EXPIRY = "marked expired, not removed"
-IN_RECOVERY = "silent receive taken, not ended"
 KILLED_AT = {
     *IN_A_PASS,
     *IN_A_RECEIVE,
@@ -85,8 +96,11 @@ KILLED_AT = {
     *IN_A_RESEND,
     IN_A_FAILURE,
     *IN_A_NOTICE,
-    IN_EXPIRY,
-    IN_RECOVERY,
+    *IN_A_RESENDS_RECEIVE,
+    *IN_EXPIRY,
+    IN_WHAT_IS_LEFT,
+    *IN_RECOVERY,
+    IN_QUARANTINE,
     WHILE_A_RENDER_IS_AWAITED,
     *WHILE_IT_IS_SUBMITTED,
 }
@@ -114,7 +128,7 @@ def test_a_dispatcher_killed_in_a_pass_loses_no_slot(house: House, step: str) ->
 
     finish(house)
 
-    _assert_delivered_once(house)
+    assert_delivered_once(house)
 
 
 @pytest.mark.parametrize("step", IN_A_RECEIVE)
@@ -124,7 +138,7 @@ def test_a_worker_killed_in_a_receive_is_followed_by_another(house: House, step:
 
     finish(house)
 
-    occurrence = _assert_delivered_once(house)
+    occurrence = assert_delivered_once(house)
     assert occurrence.receive_number == 2
 
 
@@ -135,19 +149,7 @@ def test_a_worker_killed_after_its_last_message_sends_none_again(house: House) -
 
     finish(house)
 
-    assert _assert_delivered_once(house).receive_number == 2
-
-
-def test_a_pass_killed_while_it_recovers_a_receive_leaves_it_to_the_next(house: House) -> None:
-    (offer,) = house.dispatch(MONDAY).offers
-    kill_receive_at(house, offer, "sending recorded")
-    wait_until_silent(house)
-
-    kill_pass_at(house, IN_RECOVERY)
-    assert house.claim(offer.key).receive_number == 1
-    finish(house)
-
-    assert _assert_delivered_once(house).receive_number == 2
+    assert assert_delivered_once(house).receive_number == 2
 
 
 @pytest.mark.parametrize("step", IN_AN_EXPORT)
@@ -163,7 +165,7 @@ def test_a_worker_killed_in_an_export_is_followed_by_another(house: House, step:
     assert (export.state, export.rows) == ("ready", 2_500)
     with house.backends.storage.open(export.storage_key) as file:
         assert len(file.read().splitlines()) == 2_501
-    assert _visible(house) == [export.storage_key]
+    assert visible(house) == [export.storage_key]
     assert house.claim(export_id).receive_number == (1 if step == "file recorded" else 2)
 
 
@@ -188,7 +190,7 @@ def test_a_renderer_killed_while_a_delivery_waits_is_followed_by_another(
     assert (export.state, export.rows) == ("ready", 7 + 101)
     assert house.claim(export.id).receive_number == (1 if step == "file recorded" else 2)
     assert house.addressees() == ["bob@example.org", "cyd@example.org"]
-    assert _visible(house) == [export.storage_key]
+    assert visible(house) == [export.storage_key]
     assert house.history()[0].receive_number == 1
 
 
@@ -207,7 +209,7 @@ def test_a_worker_killed_while_it_awaits_a_render_is_followed_by_another(
     assert (render_of(house).id, render_of(house).state) == (first.id, "ready")
     assert house.claim(first.id).receive_number == 1
     assert house.addressees() == ["bob@example.org", "cyd@example.org"]
-    assert _visible(house) == [first.storage_key]
+    assert visible(house) == [first.storage_key]
 
 
 @pytest.mark.parametrize("step", IN_A_CLICK)
@@ -220,7 +222,7 @@ def test_a_process_killed_in_a_click_leaves_all_of_it_or_nothing(house: House, s
     if IN_A_CLICK[step] == "run-now":
         assert [one.outcome for one in house.history()] == ["delivered"] * committed
         assert house.addressees() == ["bob@example.org", "cyd@example.org"] * committed
-    assert len(_visible(house)) == committed
+    assert len(visible(house)) == committed
 
 
 @pytest.mark.parametrize("step", IN_A_RESEND)
@@ -273,23 +275,28 @@ def test_a_pass_killed_in_a_notice_is_followed_by_another(house: House, step: st
     assert (notice.state, notice.attempts) == ("sent", 2)
 
 
-def test_a_process_killed_in_expiry_is_followed_by_another(house: House) -> None:
-    house.deliver(MONDAY)
-    export = house.export(house.history()[0].key)
-    house.clock.at = MONDAY + timedelta(days=10)
+@pytest.mark.parametrize("step", IN_A_RESENDS_RECEIVE)
+def test_a_worker_killed_in_a_resend_is_followed_by_another(house: House, step: str) -> None:
+    walled = FaultyCommunications(
+        house.backends.communications, refused={"bob@example.org"}, unavailable={}
+    )
+    refusing = house.with_backends(replace(house.backends, communications=walled))
+    assert refusing.deliver(MONDAY) == ["delivered_partly"]
+    (origin,) = house.history()
+    key = resend(
+        house.backends,
+        house.workspace_id,
+        occurrence_key=origin.key,
+        by=house.by("ada"),
+    )
+    (offer,) = house.offer(DELIVERY_LANE)
+    kill_receive_at(house, offer, step)
 
-    def die(step: str) -> None:
-        if step == IN_EXPIRY:
-            raise KeyboardInterrupt
+    finish(house)
 
-    with pytest.raises(KeyboardInterrupt):
-        expire_files(replace(house.backends, reached=die))
-    assert _visible(house) == [export.storage_key]
-
-    expire_files(house.backends)
-
-    assert _visible(house) == []
-    assert house.export(house.history()[0].key).state == "expired"
+    again = house.occurrence(key)
+    assert (again.outcome, again.receive_number) == ("delivered", 2)
+    assert house.addressees() == ["bob@example.org", "cyd@example.org"]
 
 
 def test_a_worker_killed_three_times_fails_the_occurrence_as_lost(house: House) -> None:
@@ -318,14 +325,14 @@ def test_a_suspended_worker_that_wakes_after_another_took_over_changes_nothing(
     with hanging_receive(house, offer, "page written") as late:
         late.send_signal(signal.SIGSTOP)
         finish(house)
-        settled = _assert_delivered_once(house)
+        settled = assert_delivered_once(house)
         late.send_signal(signal.SIGCONT)
         _, errors = late.communicate(timeout=20)
 
     assert late.returncode == 1
     assert "ReceiveLost" in errors or "UploadGone" in errors
     assert house.occurrence(settled.key) == settled
-    _assert_delivered_once(house)
+    assert_delivered_once(house)
 
 
 def test_a_live_worker_that_takes_longer_than_the_silence_is_left_alone(house: House) -> None:
@@ -338,21 +345,7 @@ def test_a_live_worker_that_takes_longer_than_the_silence_is_left_alone(house: H
         assert house.history()[0].receive_number == 1
 
     finish(house)
-    _assert_delivered_once(house)
-
-
-def _assert_delivered_once(house: House) -> Occurrence:
-    (occurrence,) = house.history()
-    assert (occurrence.outcome, occurrence.slot) == ("delivered", MONDAY)
-    assert house.addressees() == ["bob@example.org", "cyd@example.org"]
-    assert {name: row.state for name, row in house.deliveries(occurrence.key).items()} == {
-        "bob": "sent",
-        "cyd": "sent",
-        "dan": "skipped",
-    }
-    assert len(house.file(occurrence.key).splitlines()) == 2_501
-    assert len(_visible(house)) == 1
-    return occurrence
+    assert_delivered_once(house)
 
 
 def _lose_source(house: House) -> None:
@@ -360,10 +353,3 @@ def _lose_source(house: House) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text("DROP TABLE orders"))
     engine.dispose()
-
-
-def _visible(house: House) -> list[str]:
-    """The keys under which storage shows a file."""
-    folder = house.folder / "home" / "files"
-    found = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    return [str(path) for path in found if ".uploads" not in path.parts]

@@ -97,6 +97,16 @@ def test_a_slot_waits_for_its_predecessor_and_is_missed_when_the_next_comes_due(
     ]
 
 
+def test_under_all_a_slot_that_waits_is_not_missed_when_the_next_comes_due(house: House) -> None:
+    with house.backends.database.transaction() as connection:
+        connection.execute(sa.text("UPDATE schedules SET missed_slots = 'all'"))
+
+    for week in range(3):
+        house.dispatch(MONDAY + week * WEEK)
+
+    assert [one.outcome for one in house.history()] == [None, None, None]
+
+
 def test_a_schedule_whose_rule_cannot_be_read_is_paused_and_stops_nobody_else(
     house: House,
 ) -> None:
@@ -220,6 +230,31 @@ def test_the_policy_says_which_missed_slots_are_delivered(
     house.dispatch(MONDAY + 3 * WEEK + timedelta(minutes=11))
 
     assert [one.outcome for one in house.history()] == outcomes
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcomes"),
+    [
+        ("latest", ["missed", "missed", None]),
+        ("none", ["missed", "missed", None]),
+        ("all", [None, None, None]),
+    ],
+)
+def test_a_clock_that_is_ahead_takes_what_it_shows_as_due_by_the_policy(
+    house: House, policy: str, outcomes: list[str | None]
+) -> None:
+    house.apply(
+        _one("often", cron='"*/5 * * * *"').replace("[bob]", f"[bob], missed_slots: {policy}")
+    )
+    first = house.schedule("often").next_slot
+    assert first is not None
+
+    house.dispatch(first + timedelta(minutes=11))
+    for minutes in (0, 5, 10):
+        # The right time comes: each slot has its row.
+        assert house.dispatch(first + timedelta(minutes=minutes)).admitted == 0
+
+    assert [one.outcome for one in house.history("often")] == outcomes
 
 
 def test_a_slot_beyond_the_lateness_limit_is_missed(house: House) -> None:

@@ -46,6 +46,32 @@ def failing(house: House) -> House:
     return house
 
 
+@pytest.mark.parametrize("owner", [{"address": None}, {"address": "no address"}])
+def test_where_the_owner_has_no_address_the_administrators_are_told_of_a_failure(
+    failing: House, owner: dict[str, str | None]
+) -> None:
+    with failing.backends.database.transaction() as connection:
+        connection.execute(sa.update(people).where(people.c.name == "ada").values(**owner))
+
+    failing.deliver(MONDAY)
+    failing.dispatch(MONDAY)
+
+    assert failing.told() == [("root@example.org", FAILED)]
+
+
+def test_an_owner_who_is_an_administrator_is_told_of_a_pause_once(failing: House) -> None:
+    failing.apply(
+        WORKSPACE + "people:\n"
+        "  ada: {title: Ada Owner, address: ada@example.org, roles: [author, administrator]}\n"
+    )
+    for week in range(5):
+        failing.deliver(MONDAY + week * WEEK)
+    failing.dispatch(MONDAY + 5 * WEEK)
+
+    paused = [who for who, subject in failing.told() if subject == IS_PAUSED]
+    assert paused == ["ada@example.org", "root@example.org"]
+
+
 def test_the_owner_is_told_of_the_first_failure_of_a_streak_and_all_of_the_pause(
     failing: House,
 ) -> None:

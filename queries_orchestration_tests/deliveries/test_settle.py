@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,20 @@ import sqlalchemy as sa
 
 from queries_orchestration.communications.interface import Communications, Message, Submission
 from queries_orchestration.deliveries import events
-from queries_orchestration.deliveries.streaks import Settlement, count
+from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.deliveries.schedule_changes import resume
+from queries_orchestration.deliveries.streaks import (
+    PAUSED_BEFORE,
+    Settlement,
+    count,
+    follow_up,
+)
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import CommunicationsUnavailable, RecipientRefused
 from queries_orchestration.model.outcomes import Outcome
+from queries_orchestration.store.offers import renew
 from queries_orchestration.store.tables import schedules
-from queries_orchestration_tests.house import MONDAY, WEEK, House
+from queries_orchestration_tests.house import CATALOG, MONDAY, WEEK, House
 
 
 class FaultyCommunications:
@@ -218,3 +228,60 @@ def _with_faults(
         house.backends.communications, refused=refused or set(), unavailable=unavailable or {}
     )
     return house.with_backends(replace(house.backends, communications=wall))
+
+
+def test_what_waits_behind_the_failure_that_pauses_is_missed(house: House) -> None:
+    """Resuming never fires the past, whatever the policy: nor what was admitted and never begun."""
+    hourly = CATALOG.replace("0 8 * * 1", "0 * * * *").replace(
+        "    format: csv\n", "    format: csv\n    missed_slots: all\n"
+    )
+    house.apply(hourly)
+    engine = sa.create_engine(house.environment["SHOP_URL"])
+    with engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE orders RENAME TO others"))
+    first = house.schedule().next_slot
+    assert first is not None
+    at = first + timedelta(hours=7)
+
+    ends = [end for _ in range(6) for end in house.deliver(at)]
+
+    assert ends == ["source_broken"] * 5
+    assert (house.schedule().state, house.schedule().failure_streak) == ("paused", 5)
+    missed = house.history()[5:]
+    assert [one.outcome for one in missed] == ["missed"] * 3
+    assert {one.message for one in missed} == {PAUSED_BEFORE}
+
+    with engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE others RENAME TO orders"))
+    engine.dispose()
+    resume(house.backends, house.workspace_id, schedule_id=house.schedule().id, by=OPERATOR)
+    assert house.deliver(at + timedelta(minutes=1)) == []
+    assert house.deliver(at + timedelta(hours=1)) == ["delivered"]
+
+
+def test_what_a_run_may_still_take_goes_on_after_the_pause(house: House) -> None:
+    """A click's occurrence does, too: the pause is of the recurrence."""
+    (offer,) = house.dispatch(MONDAY).offers
+    with house.backends.database.transaction() as connection:
+        renew(connection, offer, lease=60)
+    run_now(
+        house.backends,
+        house.workspace_id,
+        schedule_id=house.schedule().id,
+        by=house.by("ada"),
+    )
+    with house.backends.database.transaction() as connection:
+        follow_up(
+            connection,
+            house.workspace_id,
+            house.schedule().id,
+            occurrence_key=offer.key,
+            failure=("source_broken", "It is broken."),
+            pause=("five_failures", "Five failed."),
+            streak=5,
+            at=MONDAY,
+        )
+
+    assert house.schedule().state == "paused"
+    assert house.take(offer) == "delivered"
+    assert house.work("delivery") == ["delivered"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -86,3 +87,27 @@ def test_a_wall_time_that_exists_twice_is_its_first() -> None:
     half_past_one = datetime(2027, 11, 7, 1, 30)  # noqa: DTZ001 a wall time
     instant = instant_of(half_past_one, zone("America/New_York"))
     assert instant == datetime(2027, 11, 7, 5, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("offset", "suggestion"),
+    [
+        ("UTC+5.5", "Asia/Kolkata"),
+        ("UTC+05:30", "Asia/Kolkata"),
+        ("GMT+0545", "Asia/Kathmandu"),
+        ("-3:30", "America/St_Johns"),
+        ("UTC+5", "Etc/GMT-5"),
+        ("+01:00", "Etc/GMT-1"),
+        ("GMT-8", "Etc/GMT+8"),
+        ("UTC+0", "UTC"),
+    ],
+)
+def test_an_offset_suggests_a_zone_that_far_from_utc(offset: str, suggestion: str) -> None:
+    with pytest.raises(UnknownTimeZone, match=f"did you mean {re.escape(suggestion)}\\?"):
+        zone(offset)
+
+
+@pytest.mark.parametrize("offset", ["", "UTC+99", "UTC+5:17", "+-5"])
+def test_what_is_like_nothing_is_refused_with_examples(offset: str) -> None:
+    with pytest.raises(UnknownTimeZone, match="such as Europe/Berlin or America/New_York, or UTC"):
+        zone(offset)

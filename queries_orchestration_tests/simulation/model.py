@@ -178,7 +178,7 @@ class Model:
 
     def settle(self, one: Modelled, work: Work, outcome: str, at: datetime) -> None:
         """Settle what is no failure: a streak ends with what was delivered, or was empty."""
-        work.settle(outcome)
+        work.settle(outcome, "too_late" if outcome == "missed" else None)
         one.tell(at, f"{work.label} is {outcome}")
         if outcome in ("delivered", "delivered_partly", "skipped_empty"):
             one.streak = 0
@@ -199,10 +199,28 @@ class Model:
         elif one.streak >= FAILURES_THAT_PAUSE:
             reason = "five_failures"
         if reason is not None and one.pause(at, reason):
+            self._miss_waiting(one, at)
             told = {"boss"} if self.person(one, "boss").active else set()
             self._write_notices(one, work, "paused", {one.spec.owner, *told}, reason)
         elif one.streak == 1:
-            self._write_notices(one, work, "first_failure", {one.spec.owner}, code)
+            told = {one.spec.owner}
+            if not self.person(one, one.spec.owner).active and self.person(one, "boss").active:
+                told.add("boss")
+            self._write_notices(one, work, "first_failure", told, code)
+
+    def _miss_waiting(self, one: Modelled, at: datetime) -> None:
+        """Miss what waited behind the failure that paused the schedule."""
+        for work in one.works:
+            if work.slot is not None and work.outcome is None and work.claim.receives == 0:
+                work.settle("missed")
+                one.tell(at, f"{work.label} is missed by the pause")
+
+    def is_too_late(self, one: Modelled, work: Work, at: datetime) -> bool:
+        """Whether a receive that begins now comes too late, and nothing was sent before."""
+        limit = one.spec.lateness_limit
+        if limit is None or work.slot is None or at - work.slot <= timedelta(seconds=limit):
+            return False
+        return all(state == "skipped" for state in work.rows.values())
 
     def _write_notices(
         self, one: Modelled, work: Work, kind: str, people: set[str], code: str

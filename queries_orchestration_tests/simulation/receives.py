@@ -92,6 +92,8 @@ class Receives:
     ) -> str:
         actor = work.clicked_by or one.spec.owner
         steps.reach("started")
+        if self._model.is_too_late(one, work, at):
+            return "missed"
         self._open(one, actor)
         if not work.is_resolved:
             work.is_resolved = True

@@ -267,7 +267,7 @@ def test_looking_for_notices_to_send_reads_what_was_not_concluded(history: Datab
 
     def look(connection: Connection) -> None:
         unsent = cross_workspace.unsent_notices(connection, limit=50)
-        found.extend(notice.occurrence_key for notice in unsent)
+        found.extend(notice.occurrence_key for notice in unsent.records)
 
     (plan,) = plans(history, look, notices)
 
@@ -308,7 +308,7 @@ def test_looking_for_files_to_remove_reads_what_is_kept_or_left(history: Databas
     def look(connection: Connection) -> None:
         due = cross_workspace.files_to_expire(connection, SLOT, limit=50)
         left = cross_workspace.left_behind(connection, limit=50)
-        found.extend([export.id for export in exports] for exports in (due, left))
+        found.extend([export.id for export in exports.records] for exports in (due, left))
 
     plan, left_plan = plans(history, look, exports)
 

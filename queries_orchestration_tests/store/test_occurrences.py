@@ -122,7 +122,6 @@ def test_a_slot_is_admitted_once(database: Database) -> None:
     assert not admit()
     assert not admit(key="another-key")
     assert not admit(slot=SLOT + DAY)
-    assert not admit(missed_because="too late")
     assert everything(database) == known
 
 

@@ -1,0 +1,122 @@
+"""Slots that are missed: recorded so at once, or after they were admitted and never begun."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Connection, select
+
+from queries_orchestration.model.ids import slot_key
+from queries_orchestration.store import claims as claims_store, database
+from queries_orchestration.store.occurrences import (
+    follows_unsettled,
+    insert_into,
+    same_work,
+    write_outcome,
+)
+from queries_orchestration.store.tables import claims, occurrences
+
+
+def record_missed(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    missed: Mapping[datetime, str],
+    *,
+    via: str,
+    at: datetime,
+) -> int:
+    """Insert the occurrences of slots that are missed, each with why; returns how many are new.
+
+    All at once: after days without a dispatcher they are thousands.
+    """
+    if not missed:
+        return 0
+    rows = [
+        {
+            "workspace_id": workspace_id,
+            "key": slot_key(schedule_id, slot),
+            "schedule_id": schedule_id,
+            "slot": slot,
+            "via": via,
+            "admitted_at": at,
+            "outcome": "missed",
+            "message": because,
+            "settled_at": at,
+        }
+        for slot, because in missed.items()
+    ]
+    inserting = insert_into(connection).on_conflict_do_nothing().returning(occurrences.c.key)
+    return len(connection.scalars(inserting, rows).all())
+
+
+def miss_overtaken(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    before: datetime,
+    because: str,
+    at: datetime,
+) -> int:
+    """Record as missed what waits behind an unsettled predecessor while a newer slot is due.
+
+    An occurrence that a run may still take (a live offer) or has taken before is left alone.
+
+    Returns:
+        How many occurrences with a slot earlier than ``before`` were recorded.
+    """
+    return _miss(
+        connection,
+        workspace_id,
+        schedule_id,
+        occurrences.c.slot < before,
+        follows_unsettled(claims),
+        because=because,
+        at=at,
+    )
+
+
+def miss_waiting(
+    connection: Connection, workspace_id: str, schedule_id: str, *, because: str, at: datetime
+) -> int:
+    """Record as missed every slot that waits, as ``miss_overtaken`` does; returns how many."""
+    return _miss(
+        connection,
+        workspace_id,
+        schedule_id,
+        occurrences.c.slot.is_not(None),
+        because=because,
+        at=at,
+    )
+
+
+def _miss(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *which: ColumnElement[bool],
+    because: str,
+    at: datetime,
+) -> int:
+    waiting = connection.scalars(
+        select(claims.c.key)
+        .join(occurrences, same_work())
+        .where(
+            occurrences.c.workspace_id == workspace_id,
+            occurrences.c.schedule_id == schedule_id,
+            claims.c.state == "waiting",
+            claims.c.receive_number == 0,
+            claims_store.no_live_offer(database.now(connection)),
+            *which,
+        )
+        .with_for_update(of=claims)
+    ).all()
+    for key in waiting:
+        claims_store.end_offers(connection, workspace_id, key, state="lost")
+        claims_store.end_waiting(connection, workspace_id, key)
+        write_outcome(
+            connection, workspace_id, key, outcome="missed", code=None, message=because, at=at
+        )
+    return len(waiting)
