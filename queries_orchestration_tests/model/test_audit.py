@@ -8,9 +8,9 @@ import pytest
 
 from queries_orchestration.model.audit import OPERATOR, SYSTEM, WAYS, By, Subject, SubjectKind, Via
 from queries_orchestration.model.errors import Refused
-from queries_orchestration.model.ids import new_id, request_key, slot_key
+from queries_orchestration.model.ids import request_key, slot_key
 
-PERSON, OUTSIDE = new_id(), new_id()
+PERSON, OUTSIDE = "u33uos4ymzdopiz2wfgup72prm", "lwbpjcxp5bat3lft7upbjoz4iu"
 POSSIBLE = {
     (via, person, outside)
     for via, person, outside in (

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.convertors import Convertor, register_url_convertor
 
 from queries_orchestration.deliveries.public_link import open_public_link
 from queries_orchestration.deliveries.unsubscribe import unsubscribe, unsubscribe_offer
@@ -13,8 +14,22 @@ from queries_orchestration.web import link_pages
 from queries_orchestration.web.asked import BackendsOf
 from queries_orchestration.web.link_route import LinkRoute
 
+
+class _Anything(Convertor[str]):
+    """All that follows, line ends too, which ``path`` stops at."""
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("anything", _Anything())
 # All that follows is the token, so that whatever is asked for has the same answer.
-ANYTHING: Final = "/{token:path}"
+ANYTHING: Final = "/{token:anything}"
 TokenOf = Annotated[str, Path(description="The token of the link.")]
 
 _PAGE: Final[dict[str, Any]] = {"content": {"text/html": {"schema": {"type": "string"}}}}
