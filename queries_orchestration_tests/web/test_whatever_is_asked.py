@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -28,7 +29,7 @@ from queries_orchestration_tests.web.site import PUBLIC_URL, Site
 
 SCHEMA: Final = schemathesis.openapi.from_path(DOCUMENT)
 OPERATIONS: Final[dict[str, APIOperation[Any, Any, Any, Any]]] = {
-    found.ok().label: found.ok() for found in SCHEMA.get_all_operations()
+    found.ok().label: found.ok() for found in SCHEMA.get_all_operations() if isinstance(found, Ok)
 }
 EXAMPLES: Final = 8
 """Of each kind, for each role and route."""
@@ -38,6 +39,7 @@ ASKERS: Final = ("stranger", "reader", "owner", "administrator")
 
 @pytest.mark.parametrize("role", ASKERS)
 def test_no_answer_is_a_fault_undocumented_or_of_another_workspace(office: Site, role: str) -> None:
+    assert len(OPERATIONS) > 30
     names = _furnish(office)
     for label, operation in OPERATIONS.items():
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
@@ -60,7 +62,7 @@ def _ask_whatever(
         suppress_health_check=list(HealthCheck),
     )
     @given(case=operation.as_strategy(generation_mode=mode), of_ours=st.booleans())
-    def whatever(case: Case, of_ours: bool) -> None:
+    def whatever(case: Case[Any], of_ours: bool) -> None:
         if of_ours:
             case.path_parameters |= {
                 name: names[name] for name in case.path_parameters if name in names
