@@ -21,7 +21,6 @@ from queries_orchestration.model.errors import (
     RecipientRefused,
     SubmissionUncertain,
 )
-from queries_orchestration.model.notices import LONGEST_DELAY, delay_after, notice_due
 from queries_orchestration.receives.waiting import RealWaiting
 from queries_orchestration.store.tables import notices, people, schedules
 from queries_orchestration_tests.house import MONDAY, WEEK, House
@@ -378,14 +377,6 @@ def test_a_pass_leaves_the_rest_of_many_notices_to_the_next(
 
     assert sum(sent) == 2
     assert max(sent) == 1
-
-
-def test_rules_of_what_is_due_and_of_the_delay() -> None:
-    assert notice_due(streak=1, paused=False) == "first_failure"
-    assert notice_due(streak=2, paused=False) is None
-    assert notice_due(streak=1, paused=True) == notice_due(streak=5, paused=True) == "paused"
-    assert [delay_after(60, attempts) for attempts in (1, 2, 3)] == [60, 240, 960]
-    assert delay_after(60, 10_000) == LONGEST_DELAY
 
 
 def _rows(house: House) -> set[tuple[str, str, str | None]]:
