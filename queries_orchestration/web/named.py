@@ -6,33 +6,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from queries_orchestration.deliveries.authority import no_such_schedule
-from queries_orchestration.model.audit import Action, Subject
+from queries_orchestration.model.audit import Action, By, Subject
 from queries_orchestration.model.titles import is_one_line
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import schedules
 from queries_orchestration.store.refusals import refusals_recorded
-from queries_orchestration.web.asked import Caller
 
 
 @contextmanager
 def schedule_asked(
-    caller: Caller, backends: Backends, name: str, attempted: Action
+    backends: Backends, workspace_id: str, name: str, *, by: By, attempted: Action
 ) -> Iterator[str]:
     """Give the id of the schedule to what does it, and record who is refused.
 
-    Whether the caller has authority over it is for that to find out.
+    Whether who asks has authority over it is for that to find out.
 
     Raises:
         NotFound: there is none of that name.
     """
     with backends.database.read() as connection:
-        found = (
-            schedules.by_name(connection, caller.workspace.id, name) if is_one_line(name) else None
-        )
+        found = schedules.by_name(connection, workspace_id, name) if is_one_line(name) else None
     with refusals_recorded(
         backends.database,
-        caller.workspace.id,
-        by=caller.by,
+        workspace_id,
+        by=by,
         attempted=attempted,
         subject=Subject("schedule", found.id if found else None),
         clock=backends.clock,

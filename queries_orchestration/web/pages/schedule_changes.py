@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from fastapi import APIRouter, BackgroundTasks, Request, Response
 from fastapi.responses import RedirectResponse
 
 from queries_orchestration.deliveries import schedule_changes
-from queries_orchestration.deliveries.authority import schedule_named_by
 from queries_orchestration.deliveries.run_now import run_now
-from queries_orchestration.model.audit import Action, Subject
+from queries_orchestration.model.audit import Action
 from queries_orchestration.model.errors import NotFound, QueriesError
 from queries_orchestration.orchestration.publish_now import publish_now
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store.refusals import refusals_recorded
-from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.web.asked import BackendsOf
+from queries_orchestration.web.named import schedule_asked
 from queries_orchestration.web.pages.forms import Sent, SentOf
 from queries_orchestration.web.pages.schedules import shown
 
 router = APIRouter(prefix="/schedules/{name}", include_in_schema=False)
 
-Change = Callable[[Schedule], str]
-"""Does something to a schedule, and returns the address to lead to."""
+Change = Callable[[str], str]
+"""Does something to the schedule of an id, and returns the address to lead to."""
 
 
 @router.post("/run")
@@ -33,16 +30,16 @@ def run(
 ) -> Response:
     """Deliver it now, with the visitor's access, and lead to the occurrence."""
 
-    def change(plan: Schedule) -> str:
+    def change(schedule_id: str) -> str:
         key = run_now(
             backends,
-            plan.workspace_id,
-            schedule_id=plan.id,
+            sent.visitor.workspace.id,
+            schedule_id=schedule_id,
             by=sent.visitor.by,
             client_key=sent.click,
             reason=sent.reason,
         )
-        after.add_task(publish_now, backends, plan.workspace_id, key)
+        after.add_task(publish_now, backends, sent.visitor.workspace.id, key)
         return f"/schedules/{name}/occurrences/{key}"
 
     return _changed(request, name, sent, backends, "run_launched", change)
@@ -54,16 +51,16 @@ def test(
 ) -> Response:
     """Deliver it to the visitor alone, and lead to the occurrence."""
 
-    def change(plan: Schedule) -> str:
+    def change(schedule_id: str) -> str:
         key = run_now(
             backends,
-            plan.workspace_id,
-            schedule_id=plan.id,
+            sent.visitor.workspace.id,
+            schedule_id=schedule_id,
             by=sent.visitor.by,
             client_key=sent.click,
             purpose="test",
         )
-        after.add_task(publish_now, backends, plan.workspace_id, key)
+        after.add_task(publish_now, backends, sent.visitor.workspace.id, key)
         return f"/schedules/{name}/occurrences/{key}"
 
     return _changed(request, name, sent, backends, "test_launched", change)
@@ -73,11 +70,11 @@ def test(
 def pause(request: Request, name: str, sent: SentOf, backends: BackendsOf) -> Response:
     """Pause it until somebody resumes it."""
 
-    def change(plan: Schedule) -> str:
+    def change(schedule_id: str) -> str:
         schedule_changes.pause(
             backends,
-            plan.workspace_id,
-            schedule_id=plan.id,
+            sent.visitor.workspace.id,
+            schedule_id=schedule_id,
             by=sent.visitor.by,
             reason=sent.reason or f"Paused by {sent.visitor.person.title}.",
         )
@@ -90,9 +87,9 @@ def pause(request: Request, name: str, sent: SentOf, backends: BackendsOf) -> Re
 def resume(request: Request, name: str, sent: SentOf, backends: BackendsOf) -> Response:
     """Let it go on with its next slot."""
 
-    def change(plan: Schedule) -> str:
+    def change(schedule_id: str) -> str:
         schedule_changes.resume(
-            backends, plan.workspace_id, schedule_id=plan.id, by=sent.visitor.by
+            backends, sent.visitor.workspace.id, schedule_id=schedule_id, by=sent.visitor.by
         )
         return f"/schedules/{name}?done=resumed"
 
@@ -103,8 +100,10 @@ def resume(request: Request, name: str, sent: SentOf, backends: BackendsOf) -> R
 def repin(request: Request, name: str, sent: SentOf, backends: BackendsOf) -> Response:
     """Move it to its source's current version."""
 
-    def change(plan: Schedule) -> str:
-        schedule_changes.repin(backends, plan.workspace_id, schedule_id=plan.id, by=sent.visitor.by)
+    def change(schedule_id: str) -> str:
+        schedule_changes.repin(
+            backends, sent.visitor.workspace.id, schedule_id=schedule_id, by=sent.visitor.by
+        )
         return f"/schedules/{name}?done=repinned"
 
     return _changed(request, name, sent, backends, "schedule_repinned", change)
@@ -119,27 +118,13 @@ def _changed(
     change: Change,
 ) -> Response:
     """Return where a change leads to, or the schedule's page with why it was refused."""
-    with backends.database.read() as connection:
-        plan = schedule_named_by(
-            connection, sent.visitor.workspace.id, name=name, by=sent.visitor.by
-        )
+    visitor = sent.visitor
     try:
-        with _recorded(backends, sent, attempted, plan):
-            return RedirectResponse(change(plan), status_code=303)
+        with schedule_asked(
+            backends, visitor.workspace.id, name, by=visitor.by, attempted=attempted
+        ) as schedule_id:
+            return RedirectResponse(change(schedule_id), status_code=303)
     except NotFound:
         raise
     except QueriesError as error:
-        return shown(request, sent.visitor, name, problem=error)
-
-
-@contextmanager
-def _recorded(backends: Backends, sent: Sent, attempted: Action, plan: Schedule) -> Iterator[None]:
-    with refusals_recorded(
-        backends.database,
-        plan.workspace_id,
-        by=sent.visitor.by,
-        attempted=attempted,
-        subject=Subject("schedule", plan.id),
-        clock=backends.clock,
-    ):
-        yield
+        return shown(request, visitor, name, problem=error)

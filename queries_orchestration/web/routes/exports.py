@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
@@ -13,8 +14,10 @@ from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.cancel import cancel_export
 from queries_orchestration.exports.download import download
 from queries_orchestration.exports.look_up import look_up, own_exports
+from queries_orchestration.model.audit import Action, Subject
 from queries_orchestration.model.errors import ACCESS_CODES, NotFound, QueriesError
 from queries_orchestration.orchestration.publish_now import publish_now
+from queries_orchestration.store.refusals import refusals_recorded
 from queries_orchestration.telling.exports import export_json
 from queries_orchestration.web.asked import BackendsOf, Caller, CallerOf
 from queries_orchestration.web.clicks import ClientKey
@@ -96,16 +99,17 @@ def start(
 ) -> dict[str, Any]:
     """Start an export of a query or report, as the caller; follow it by its address."""
     try:
-        export_id = admit_export(
-            backends,
-            caller.workspace.id,
-            by=caller.by,
-            source_name=asked.source,
-            file_format=asked.format,
-            given_values=asked.values,
-            time_zone=asked.time_zone,
-            client_key=client_key,
-        )
+        with _refusals(backends, caller, "export_asked", Subject("source", None)):
+            export_id = admit_export(
+                backends,
+                caller.workspace.id,
+                by=caller.by,
+                source_name=asked.source,
+                file_format=asked.format,
+                given_values=asked.values,
+                time_zone=asked.time_zone,
+                client_key=client_key,
+            )
     except QueriesError as error:
         if error.code in ACCESS_CODES:  # what one may not open looks as if it were not there
             raise NotFound(f"There is no query or report {asked.source!r}.") from None
@@ -144,7 +148,8 @@ def show(export_id: str, caller: CallerOf, backends: BackendsOf) -> dict[str, An
 @router.post("/{export_id}/cancel", response_model=ToldExport, responses=documented(404, 409))
 def cancel(export_id: str, caller: CallerOf, backends: BackendsOf) -> dict[str, Any]:
     """Cancel an export that is not finished."""
-    cancel_export(backends, caller.workspace.id, by=caller.by, export_id=export_id)
+    with _refusals(backends, caller, "export_cancelled", Subject.asked("export", export_id)):
+        cancel_export(backends, caller.workspace.id, by=caller.by, export_id=export_id)
     return _told(backends, caller, export_id)
 
 
@@ -156,15 +161,16 @@ def cancel(export_id: str, caller: CallerOf, backends: BackendsOf) -> dict[str, 
 )
 def file(export_id: str, caller: CallerOf, backends: BackendsOf) -> RedirectResponse:
     """Lead to the file by a link of five minutes, made for this request."""
-    link = download(
-        backends.database,
-        backends.storage,
-        workspace_id=caller.workspace.id,
-        by=caller.by,
-        export_id=export_id,
-        clock=backends.clock,
-        environment=backends.environment,
-    )
+    with _refusals(backends, caller, "file_downloaded", Subject.asked("export", export_id)):
+        link = download(
+            backends.database,
+            backends.storage,
+            workspace_id=caller.workspace.id,
+            by=caller.by,
+            export_id=export_id,
+            clock=backends.clock,
+            environment=backends.environment,
+        )
     return RedirectResponse(link.url, status_code=302)
 
 
@@ -173,3 +179,16 @@ def _told(backends: BackendsOf, caller: Caller, export_id: str) -> dict[str, Any
         backends.database, caller.workspace.id, person_id=caller.person.id, export_id=export_id
     )
     return export_json(caller.workspace.name, found)
+
+
+def _refusals(
+    backends: BackendsOf, caller: Caller, attempted: Action, subject: Subject
+) -> AbstractContextManager[None]:
+    return refusals_recorded(
+        backends.database,
+        caller.workspace.id,
+        by=caller.by,
+        attempted=attempted,
+        subject=subject,
+        clock=backends.clock,
+    )

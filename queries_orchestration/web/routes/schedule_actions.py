@@ -73,7 +73,9 @@ def pause(
     name: str, asked: Pause, caller: CallerOf, backends: BackendsOf, response: Response
 ) -> dict[str, Any]:
     """Pause a schedule until it is resumed; what was due already is still delivered."""
-    with schedule_asked(caller, backends, name, "schedule_paused") as schedule_id:
+    with schedule_asked(
+        backends, caller.workspace.id, name, by=caller.by, attempted="schedule_paused"
+    ) as schedule_id:
         schedule_changes.pause(
             backends,
             caller.workspace.id,
@@ -89,7 +91,9 @@ def pause(
 )
 def resume(name: str, caller: CallerOf, backends: BackendsOf, response: Response) -> dict[str, Any]:
     """Let a paused schedule go on with its next slot after now, never with a past one."""
-    with schedule_asked(caller, backends, name, "schedule_resumed") as schedule_id:
+    with schedule_asked(
+        backends, caller.workspace.id, name, by=caller.by, attempted="schedule_resumed"
+    ) as schedule_id:
         schedule_changes.resume(
             backends, caller.workspace.id, schedule_id=schedule_id, by=caller.by
         )
@@ -108,7 +112,9 @@ def repin(
 
     Of a report, which is always rendered as it is now, this takes its change as seen.
     """
-    with schedule_asked(caller, backends, name, "schedule_repinned") as schedule_id:
+    with schedule_asked(
+        backends, caller.workspace.id, name, by=caller.by, attempted="schedule_repinned"
+    ) as schedule_id:
         schedule_changes.repin(
             backends,
             caller.workspace.id,
@@ -131,7 +137,9 @@ def transfer(name: str, asked: Transfer, caller: CallerOf, backends: BackendsOf)
 
     Whoever is no administrator has no authority over it any more.
     """
-    with schedule_asked(caller, backends, name, "schedule_transferred") as schedule_id:
+    with schedule_asked(
+        backends, caller.workspace.id, name, by=caller.by, attempted="schedule_transferred"
+    ) as schedule_id:
         with backends.database.read() as connection:
             to = people.by_name(connection, caller.workspace.id, asked.to)
         schedule_changes.transfer(
@@ -194,7 +202,9 @@ def _launched(
     reason: str | None,
 ) -> dict[str, Any]:
     attempted: Action = "test_launched" if purpose == "test" else "run_launched"
-    with schedule_asked(caller, backends, name, attempted) as schedule_id:
+    with schedule_asked(
+        backends, caller.workspace.id, name, by=caller.by, attempted=attempted
+    ) as schedule_id:
         key = admit(
             backends,
             caller.workspace.id,

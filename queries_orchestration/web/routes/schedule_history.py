@@ -114,7 +114,9 @@ def recipients(name: str, caller: CallerOf, backends: BackendsOf) -> dict[str, A
 )
 def resubscribe(name: str, asked: Resubscribe, caller: CallerOf, backends: BackendsOf) -> Response:
     """Let who had unsubscribed have messages again, as an administrator, at their own wish."""
-    with schedule_asked(caller, backends, name, "resubscribed") as schedule_id:
+    with schedule_asked(
+        backends, caller.workspace.id, name, by=caller.by, attempted="resubscribed"
+    ) as schedule_id:
         admit(
             backends,
             caller.workspace.id,

@@ -195,7 +195,9 @@ def change(
 
     The owner stays, and so does the version of its query: see transfer and repin.
     """
-    with schedule_asked(caller, backends, name, "schedule_changed"):
+    with schedule_asked(
+        backends, caller.workspace.id, name, by=caller.by, attempted="schedule_changed"
+    ):
         changed = change_schedule_to(
             backends.database,
             caller.workspace.id,
@@ -215,7 +217,9 @@ def change(
 )
 def delete(name: str, if_match: IfMatch, caller: CallerOf, backends: BackendsOf) -> Response:
     """Take a schedule away; one that has a history ends instead, and its history stays."""
-    with schedule_asked(caller, backends, name, "schedule_deleted") as schedule_id:
+    with schedule_asked(
+        backends, caller.workspace.id, name, by=caller.by, attempted="schedule_deleted"
+    ) as schedule_id:
         delete_schedule(
             backends,
             caller.workspace.id,
