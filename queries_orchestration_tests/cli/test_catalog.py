@@ -78,6 +78,7 @@ def test_every_fault_is_listed_with_its_file_and_line_and_nothing_is_written(
     assert call(place.environment, "history", "--json").json() == {
         "occurrences": [],
         "schedules": [],
+        "unreadable": [],
     }
 
 

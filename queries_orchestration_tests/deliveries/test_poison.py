@@ -91,7 +91,7 @@ def _unreadable_slot(house: House) -> None:
         (_source_gone, {"active None failed"}),
         # What PostgreSQL can still decode is met when it is delivered.
         (_unreadable_values, {"paused unreadable_row failed", "active None failed"}),
-        (_unreadable_text, {"paused unexpected_error failed"}),
+        (_unreadable_text, {"paused unreadable_row failed"}),
         (_unreadable_slot, {"paused unreadable_row None"}),
     ],
 )

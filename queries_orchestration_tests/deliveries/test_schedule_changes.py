@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from queries_orchestration.catalog.apply import apply_catalog
-from queries_orchestration.deliveries import admit_due, schedule_changes
+from queries_orchestration.deliveries import schedule_changes
 from queries_orchestration.deliveries.run_now import run_now
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import (
@@ -249,88 +247,6 @@ def test_a_paused_schedule_can_still_be_run_by_hand(house: House) -> None:
 def test_a_pause_without_a_reason_is_refused(house: House, reason: str) -> None:
     assert _code(lambda: _pause(house, reason=reason)) == "no_reason"
     assert house.schedule().state == "active"
-
-
-@pytest.mark.parametrize("database_kind", ["postgresql"])
-def test_a_resume_and_a_file_that_changes_the_rule_come_one_after_the_other(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _pause(house)
-    file = _file_meanwhile(house, monkeypatch, CATALOG.replace("0 8 * * 1", "30 15 * * 5"))
-
-    _resume(house)
-    file.join(30)
-
-    # A Friday, as the file says.
-    assert house.schedule().next_slot == SET_UP.replace(hour=14, minute=30)
-    assert (house.schedule().cron, house.schedule().state) == ("30 15 * * 5", "active")
-
-
-@pytest.mark.parametrize("database_kind", ["postgresql"])
-def test_so_do_a_move_to_another_version_and_a_file_with_another_query(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    house.apply(TWO_VERSIONS)
-    other = TWO_VERSIONS.replace("    query: all-orders", "    query: no-orders")
-    file = _file_meanwhile(house, monkeypatch, other)
-
-    assert _repin(house).pinned_version == 2
-    file.join(30)
-
-    with house.backends.database.read() as connection:
-        source = sources.get(connection, house.workspace_id, house.schedule().source_id)
-    assert source is not None
-    assert (source.name, house.schedule().pinned_version) == ("no-orders", 1)
-    assert house.deliver(MONDAY) == ["delivered"]
-
-
-@pytest.mark.parametrize("database_kind", ["postgresql"])
-def test_a_pass_and_a_file_wait_for_each_other_in_turn(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither holds a row that the other needs while it waits for the table."""
-    file = _file_meanwhile(
-        house, monkeypatch, CATALOG.replace("title: Weekly orders", "title: Other"), at="_due_slots"
-    )
-
-    assert house.dispatch(MONDAY).admitted == 1
-    file.join(30)
-
-    assert (house.schedule().title, house.schedule().next_slot) == ("Other", MONDAY + WEEK)
-
-
-def _file_meanwhile(
-    house: House, monkeypatch: pytest.MonkeyPatch, catalog: str, *, at: str = "source_of"
-) -> threading.Thread:
-    """Let a file be applied once a change, or a pass, has read the schedule and not yet decided.
-
-    It goes on as soon as the file waits for it, or is written.
-    """
-    path = house.folder / "meanwhile.yaml"
-    path.write_text(catalog)
-    file = threading.Thread(
-        target=lambda: apply_catalog(
-            house.backends.database,
-            [path],
-            clock=house.clock,
-            environment=house.environment,
-            by=OPERATOR,
-            take_over=True,
-        )
-    )
-    module: Any = admit_due if at == "_due_slots" else schedule_changes
-    original = getattr(module, at)
-
-    def begun(*given: Any) -> Any:
-        file.start()
-        waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        with house.backends.database.session() as watcher:
-            while file.is_alive() and not watcher.scalar(waiting):
-                pass
-        return original(*given)
-
-    monkeypatch.setattr(module, at, begun)
-    return file
 
 
 def _pause(house: House, *, reason: str = "holiday") -> Schedule:
