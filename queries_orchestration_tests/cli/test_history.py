@@ -55,6 +55,7 @@ def test_each_slot_is_told_with_what_each_recipient_got(house: House, call: Call
     file = one.pop("file")
     assert Path(file["location"]).read_bytes() == house.file(occurrence.key)
     assert file == {
+        "export": export.id,
         "format": "csv",
         "rows": 2_500,
         "size": len(house.file(occurrence.key)),
