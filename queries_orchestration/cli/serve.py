@@ -10,7 +10,13 @@ from queries_orchestration.settings import Settings
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8080,
+    show_default=True,
+    help="Port to listen at; 0 takes a free one.",
+)
 @click.option(
     "--proxies",
     default="",
