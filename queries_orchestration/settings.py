@@ -163,7 +163,8 @@ class Settings:
     )
     demo: bool = _setting(
         "QUERIES_DEMO",
-        "`1` allows `tick --at` a future instant; set by `make demo` and `make dev` only",
+        "`1`: development mode. Allows `tick --at` a future instant, development tokens, and pages"
+        " that show the whole mailbox; set by `make demo` and `make dev` only",
         False,
     )
     offer_lease: float = _setting(

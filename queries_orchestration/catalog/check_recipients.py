@@ -25,6 +25,9 @@ class RecipientCheck:
     """Checks the recipients of one workspace as its other rows will be after the apply.
 
     One mailbox is one outside address, in whatever schedule and spelling it stands.
+
+    With ``is_guarded``, who asks may not see all: no address is told whose it is, and one that is
+    known keeps its name, which other people's schedules have, too.
     """
 
     def __init__(
@@ -35,8 +38,10 @@ class RecipientCheck:
         people: Names[Person],
         groups: Names[Group],
         outside: Iterable[OutsideAddress],
+        is_guarded: bool = False,
     ) -> None:
         self._shape = shape
+        self._is_guarded = is_guarded
         self._workspace = workspace
         self._domains = frozenset(workspace.allowed_domains or ())
         self._people = people
@@ -98,13 +103,13 @@ class RecipientCheck:
 
     def _outside(self, declared: DeclaredAddress, at: Node, what: str) -> OutsideAddress | None:
         mailbox = mailbox_key(declared.address)
-        person = self._person_with(mailbox)
+        is_allowed = domain_of(declared.address) in self._domains
+        person = self._person_with(mailbox) if is_allowed or not self._is_guarded else None
         if person is not None:
-            self._shape.fault(
-                at, f"{what}: this is the address of the person `{person.name}`: name them"
-            )
+            whose = "somebody here" if self._is_guarded else f"the person `{person.name}`"
+            self._shape.fault(at, f"{what}: this is the address of {whose}: name them")
             return None
-        if domain_of(declared.address) not in self._domains:
+        if not is_allowed:
             self._shape.fault(
                 at,
                 f"{what}: addresses of this domain are not allowed here: take it into"
@@ -118,7 +123,7 @@ class RecipientCheck:
             mailbox=mailbox,
             title=None,
         )
-        if declared.title is not None:
+        if declared.title is not None and not (self._is_guarded and mailbox in self._by_mailbox):
             first = self._named.setdefault(mailbox, at)
             if first is not at and declared.title != known.title:
                 self._shape.fault(at, f"{what}: this address has another name at {first.place}")

@@ -8,7 +8,7 @@ from typing import Any, Final
 from queries_orchestration.catalog.shape import Shape
 from queries_orchestration.catalog.yaml_file import MAX_DEPTH, Content, Node
 
-MAX_NODES: Final = 50_000
+MAX_NODES: Final = 5_000
 MAX_DIGITS: Final = 100
 
 

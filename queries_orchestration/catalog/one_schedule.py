@@ -68,13 +68,15 @@ def create_schedule(
         Refused: the person may not (``not_allowed``), or the name is taken (``name_taken``).
         InvalidDefinition: with every fault; nothing was written.
     """
+    shape = Shape()
+    node = node_of(definition, shape)  # before anybody waits
     with database.transaction() as connection:
         lock_catalog(connection)  # before the first read
-        check = _Check.of(connection, workspace_id, by=by, at=clock())
+        check = _Check.of(connection, workspace_id, shape, by=by, at=clock())
         author = check.person
         if author.roles.isdisjoint({AUTHOR, ADMINISTRATOR}):
             raise Refused("Authors and administrators make schedules.", code=NOT_ALLOWED)
-        name, given = check.without_name(node_of(definition, check.shape))
+        name, given = check.without_name(node)
         owner = given.get("owner")
         if owner is not None and owner.content != author.name and not check.is_administrator:
             raise Refused("Only an administrator may name another owner.", code=NOT_ALLOWED)
@@ -108,13 +110,14 @@ def change_schedule_to(
         Refused: it is another than expected (``changed_meanwhile``).
         InvalidDefinition: with every fault; nothing was written.
     """
+    shape = Shape()
+    node = node_of(definition, shape)  # before anybody waits
     with database.transaction() as connection:
         lock_catalog(connection)  # before the first read
         before = find(connection)
         check_unchanged(connection, before, expected)
-        check = _Check.of(connection, workspace_id, by=by, at=clock())
+        check = _Check.of(connection, workspace_id, shape, by=by, at=clock())
         owner = people.get(connection, workspace_id, before.owner_id)
-        node = node_of(definition, check.shape)
         given = check.mapping(node)
         named = given.get("owner")
         if owner is not None and named is not None and named.content != owner.name:
@@ -139,18 +142,20 @@ class _Check:
     at: datetime
 
     @classmethod
-    def of(cls, connection: Connection, workspace_id: str, *, by: By, at: datetime) -> _Check:
+    def of(
+        cls, connection: Connection, workspace_id: str, shape: Shape, *, by: By, at: datetime
+    ) -> _Check:
         workspace = workspaces.get(connection, workspace_id)
         person = people.get(connection, workspace_id, by.as_person())
         if workspace is None or person is None or not person.active:
             raise Refused("You are not active in the workspace.", code=NOT_ALLOWED)
-        shape = Shape()
         recipients = RecipientCheck(
             shape=shape,
             workspace=workspace,
             people=_people(connection, workspace_id),
             groups=Names("group", groups.listing(connection, workspace_id), {}),
             outside=outside_addresses.listing(connection, workspace_id),
+            is_guarded=ADMINISTRATOR not in person.roles,
         )
         return cls(
             connection=connection,

@@ -60,7 +60,10 @@ def _read_recipient(node: Node, what: str, shape: Shape) -> DeclaredRecipient | 
         return DeclaredRecipient(at=node, known=known) if known else None
     nodes = shape.mapping(node, told, required=("address",), optional=("name",))
     title = shape.text(nodes.get("name"), f"`name` of {told}", longest=LONGEST_TITLE)
-    address = read_address(nodes.get("address"), told, shape)
+    at = nodes.get("address")
+    if at is not None and at.content is None:
+        shape.fault(at, f"{told} needs its `address`")
+    address = read_address(at, told, shape)
     if address is None:
         return None
     return DeclaredRecipient(at=node, outside=DeclaredAddress(address=address, title=title or None))

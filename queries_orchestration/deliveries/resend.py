@@ -17,6 +17,7 @@ from queries_orchestration.exports.open_source import open_file_source
 from queries_orchestration.model.audit import AuditEvent, By, Subject
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.ids import new_id, request_key
+from queries_orchestration.model.reasons import check_reason
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import audit, exports, occurrences, resends
 from queries_orchestration.store.occurrences import Occurrence
@@ -47,6 +48,7 @@ def resend(
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, SourceUnavailable: the person
             cannot open the source now; nothing was written.
     """
+    check_reason(reason)
     at = backends.clock()
     person_id = by.as_person()
     with backends.database.transaction() as connection:

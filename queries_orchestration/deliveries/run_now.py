@@ -14,6 +14,7 @@ from queries_orchestration.model.audit import AuditEvent, By, Subject
 from queries_orchestration.model.client_keys import check_client_key
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.model.ids import new_id, request_key
+from queries_orchestration.model.reasons import check_reason
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import audit, occurrences
 from queries_orchestration.store.occurrences import Occurrence
@@ -46,6 +47,7 @@ def run_now(
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue,
         SourceUnavailable: the person cannot open the source now; nothing was written.
     """
+    check_reason(reason)
     at = backends.clock()
     person_id = by.as_person()
     if client_key is not None:

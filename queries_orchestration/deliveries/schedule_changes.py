@@ -20,6 +20,7 @@ from queries_orchestration.exports.open_source import open_source
 from queries_orchestration.model.audit import Action, AuditEvent, By, Subject
 from queries_orchestration.model.errors import NotFound, Refused, SourceUnavailable
 from queries_orchestration.model.ids import new_id
+from queries_orchestration.model.reasons import check_reason
 from queries_orchestration.model.recurrences import next_slot
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import (
@@ -53,10 +54,11 @@ def pause(
         NotFound: there is no such schedule, or who asks has no authority over it: always the same
             answer.
         Refused: it is paused already (``already_paused``) or has ended (``schedule_ended``), or
-            the reason is empty (``no_reason``).
+            the reason is empty (``no_reason``) or none (``invalid_reason``).
     """
     if not reason.strip():
         raise Refused("Say why it is paused, for others to read.", code="no_reason")
+    check_reason(reason)
     at = backends.clock()
     with backends.database.transaction() as connection:
         _held(connection, workspace_id, schedule_id, by)
@@ -188,6 +190,7 @@ def transfer(
         AccessLost, FieldNotAvailable, SourceGone, SourceBroken, InvalidRuntimeValue: the new owner
             cannot open the source now; nothing was written.
     """
+    check_reason(reason)
     at = backends.clock()
     by_person_id = by.as_person()
     with backends.database.transaction() as connection:

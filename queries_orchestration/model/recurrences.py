@@ -23,6 +23,7 @@ _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
 _LAST_DAY = "L"  # as cronsim writes it
 _SAMPLE_DAY = datetime(2001, 1, 1)  # noqa: DTZ001 a wall time
+_FIRST_YEAR = 1900
 _LAST_YEAR = 9900  # cronsim looks 50 years ahead, datetime ends in 9999
 _EVERY = re.compile(r"\*(?:/(?P<step>[0-9]{1,2}))?")
 _ELEMENT = re.compile(
@@ -85,6 +86,12 @@ class Recurrence:
                 f"The recurrence ends on {ends_on}, before it starts on {starts_on}: "
                 "the last date is on the first one or after it."
             )
+        for day in (starts_on, ends_on):
+            if day is not None and not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+                raise InvalidRecurrence(
+                    f"{day} is no date that a recurrence starts or ends on: give one of the years"
+                    f" {_FIRST_YEAR} to {_LAST_YEAR}."
+                )
         _refuse_impossible(recurrence)
         _refuse_finer(recurrence)
         return recurrence

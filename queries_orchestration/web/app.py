@@ -46,6 +46,7 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
         title="queries",
         version=version("queries-orchestration"),
         summary="Saved queries and reports as files, on time, in the right hands.",
+        redirect_slashes=False,  # else to an address that is made of the request's Host
         docs_url=None,  # its scripts come from elsewhere, which our policy forbids
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",

@@ -15,6 +15,7 @@ import jwt
 
 from queries_orchestration.model.clock import Clock
 from queries_orchestration.model.errors import Refused, TransientError
+from queries_orchestration.model.titles import is_one_line
 
 LEEWAY: Final = timedelta(seconds=60)
 """By how much the clock of who issued a token may differ from ours."""
@@ -120,6 +121,6 @@ def _moment(value: object, now: datetime) -> datetime:
 
 def _name(claims: Mapping[str, Any], claim: str) -> str:
     name = claims[claim]
-    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or "\0" in name:
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not is_one_line(name):
         raise NotSignedIn
     return name

@@ -9,8 +9,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from queries_orchestration.web.problems import problem
 
-MOST_BYTES: Final = 8 * 1024 * 1024
-"""The largest catalog file that is read."""
+MOST_BYTES: Final = 256 * 1024
+"""More than any form or definition has: reading JSON holds up all other requests meanwhile."""
+LARGER: Final = {
+    "/api/v1/catalog/apply": 8 * 1024 * 1024,  # the largest catalog file that is read
+    "/api/v1/exports": 1024 * 1024,  # runtime values can be long lists
+    "/webhooks/ses": 1024 * 1024,
+    "/webhooks/messages": 1024 * 1024,
+}
 
 
 class _TooLarge(Exception):
@@ -18,7 +24,7 @@ class _TooLarge(Exception):
 
 
 class BodyLimit:
-    """Refuses a body of more than ``MOST_BYTES``, whatever its headers say."""
+    """Refuses a body of more bytes than its route takes, whatever its headers say."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -28,9 +34,10 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = problem(413, "too_large", f"A request has at most {MOST_BYTES} bytes.")
+        most = LARGER.get(scope["path"], MOST_BYTES)
+        answer = problem(413, "too_large", f"A request has at most {most} bytes here.")
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if declared.isdigit() and int(declared) > MOST_BYTES:
+        if declared.isdigit() and int(declared) > most:
             await answer(scope, receive, send)
             return
         taken = 0
@@ -40,18 +47,18 @@ class BodyLimit:
             nonlocal taken
             message = await receive()
             taken += len(message.get("body", b""))
-            if taken > MOST_BYTES:
+            if taken > most:
                 raise _TooLarge
             return message
 
         async def noted(message: Message) -> None:
             nonlocal begun
-            if taken > MOST_BYTES and not begun:
+            if taken > most and not begun:
                 return  # what reads a body tells any error as one of its own
             begun = True
             await send(message)
 
         with suppress(_TooLarge):
             await self._app(scope, counted, noted)
-        if taken > MOST_BYTES and not begun:
+        if taken > most and not begun:
             await answer(scope, receive, send)

@@ -7,6 +7,8 @@ from typing import Annotated
 from fastapi import Header
 from pydantic import StringConstraints
 
+from queries_orchestration.model.reasons import LONGEST_REASON
+
 ClientKey = Annotated[
     str | None,
     Header(
@@ -18,7 +20,10 @@ ClientKey = Annotated[
 Reason = Annotated[
     str,
     StringConstraints(
-        strip_whitespace=True, min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"
+        strip_whitespace=True,
+        min_length=1,
+        max_length=LONGEST_REASON,
+        pattern=r"^[^\x00-\x1f\x7f-\x9f]*$",
     ),
 ]
 """One line, for others to read."""

@@ -51,6 +51,11 @@ def try_again() -> HTMLResponse:
     )
 
 
+def problem(status: int, title: str, detail: str) -> HTMLResponse:
+    """The answer to what no link is asked for: another method, or too long a body."""
+    return _page(status, title, detail)
+
+
 def too_many(retry_after: int) -> HTMLResponse:
     """The answer to who asks too often."""
     return _page(

@@ -1,4 +1,4 @@
-"""A schedule that somebody asks for by its name, which may be any text."""
+"""A schedule or a source that somebody asks for by its name, which may be any text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from queries_orchestration.deliveries.authority import no_such_schedule
 from queries_orchestration.model.audit import Action, By, Subject
 from queries_orchestration.model.titles import is_one_line
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import schedules
+from queries_orchestration.store import schedules, sources
 from queries_orchestration.store.refusals import refusals_recorded
 
 
@@ -37,3 +37,12 @@ def schedule_asked(
         if found is None:
             raise no_such_schedule()
         yield found.id
+
+
+def source_asked(backends: Backends, workspace_id: str, name: str) -> Subject:
+    """Return the source of a name, which may be any text, whether who asks may open it or not."""
+    if not is_one_line(name):
+        return Subject("source", None)
+    with backends.database.read() as connection:
+        found = sources.by_name(connection, workspace_id, name)
+    return Subject("source", found.id if found else None)

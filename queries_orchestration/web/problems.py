@@ -28,6 +28,8 @@ from queries_orchestration.web.bearer_tokens import NotSignedIn
 from queries_orchestration.web.rate_limits import TooManyRequests
 
 MEDIA_TYPE: Final = "application/problem+json"
+MOST_FAULTS: Final = 100
+"""Told of one request: whoever mends these asks again."""
 RETRY_AFTER: Final = 5
 """Seconds after which to ask again when something that we need is down."""
 
@@ -91,7 +93,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-DOCUMENTED: Final = documented(401, 422, 429, 503)
+DOCUMENTED: Final = documented(401, 413, 422, 429, 503)
 """What every route may answer."""
 
 
@@ -137,11 +139,14 @@ def problem_of(error: QueriesError) -> JSONResponse:
     if isinstance(error, InvalidCatalog):
         faults = [
             {"file": fault.file, "line": fault.line, "message": fault.message}
-            for fault in error.faults
+            for fault in error.faults[:MOST_FAULTS]
         ]
         return problem(status, error.code, "The definitions have faults.", faults=faults)
     if isinstance(error, InvalidDefinition):
-        faults = [{"pointer": fault.pointer, "message": fault.message} for fault in error.faults]
+        faults = [
+            {"pointer": fault.pointer, "message": fault.message}
+            for fault in error.faults[:MOST_FAULTS]
+        ]
         return problem(status, error.code, "The definition has faults.", faults=faults)
     retry_after = RETRY_AFTER if status == HTTPStatus.SERVICE_UNAVAILABLE else None
     return problem(status, error.code, error.message, retry_after=retry_after)
@@ -158,7 +163,8 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)  # noqa: S101
         # What was sent is not repeated: it may hold values.
         faults = [
-            {"at": "/".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()
+            {"at": "/".join(map(str, one["loc"])), "message": one["msg"]}
+            for one in error.errors()[:MOST_FAULTS]
         ]
         return problem(422, "invalid_request", "The request has faults.", faults=faults)
 

@@ -16,7 +16,8 @@ from queries_orchestration.web.pages.visitor import Visitor, VisitorOf
 TOKEN_FIELD: Final = "form"  # noqa: S105 - the name of a field
 CLICK_FIELD: Final = "click"
 MOST_FIELDS: Final = 1_000
-LONGEST_REASON: Final = 1_000
+_MEDIA_TYPE: Final = "application/x-www-form-urlencoded"
+"""The one that our pages send: another one's parser may fail, and writes to the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +43,8 @@ class Sent:
 
     @property
     def reason(self) -> str | None:
-        """Return why, in the person's words; None if they gave none."""
-        return " ".join(self.text("reason").split())[:LONGEST_REASON] or None
+        """Return why, in the person's words on one line; None if they gave none."""
+        return " ".join(self.text("reason").split()) or None
 
 
 async def sent_of(request: Request, visitor: VisitorOf) -> Sent:
@@ -68,10 +69,13 @@ async def read_form(request: Request) -> FormData:
     """Return the fields that a page of ours sent, whoever looks at it.
 
     Raises:
-        FormRefused: another site sent it.
+        FormRefused: another site sent it, or it is no form as our pages send them.
     """
     check_origin(request)
-    return await request.form(max_files=0, max_fields=MOST_FIELDS)
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != _MEDIA_TYPE:
+        raise FormRefused
+    return await request.form(max_fields=MOST_FIELDS)
 
 
 def check_origin(request: Request) -> None:
@@ -85,9 +89,11 @@ def check_origin(request: Request) -> None:
         raise FormRefused
     if site not in (None, "same-origin"):
         raise FormRefused
-    public = urlsplit(web_of(request).backends.settings.public_url)
-    asked = (request.url.scheme, request.url.netloc)
-    ours = {f"{scheme}://{host}" for scheme, host in (asked, (public.scheme, public.netloc))}
+    settings = web_of(request).backends.settings
+    public = urlsplit(settings.public_url)
+    ours = {f"{public.scheme}://{public.netloc}"}
+    if settings.demo:  # reached under whatever name and port
+        ours.add(f"{request.url.scheme}://{request.url.netloc}")
     if origin is not None and origin not in ours:
         raise FormRefused
 

@@ -7,12 +7,16 @@ from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from queries_orchestration.web import link_pages
 from queries_orchestration.web.pages.look import page
 from queries_orchestration.web.problems import MEDIA_TYPE
 
 _FOR_PROGRAMS: Final = ("/api/", "/webhooks/", "/healthz", "/readyz")
+_LINKS: Final = ("/d/", "/u/", "/files/")
+"""What stands there is a token: its page loads nothing, and tells no other address of it."""
 _KEPT: Final = ("allow", "retry-after", "www-authenticate")
 
 
@@ -49,7 +53,10 @@ class ProblemPages:
 
 def _problem_page(scope: Scope, start: Message, body: bytes) -> ASGIApp:
     told = json.loads(body) if body else {"title": "", "code": "", "detail": ""}
-    answer = page(Request(scope), "problem", None, status=start["status"], told=told)
+    if scope["path"].startswith(_LINKS):
+        answer: Response = link_pages.problem(start["status"], told["title"], told["detail"])
+    else:
+        answer = page(Request(scope), "problem", None, status=start["status"], told=told)
     headers = MutableHeaders(raw=start["headers"])
     answer.headers.update({name: headers[name] for name in _KEPT if name in headers})
     return answer

@@ -11,7 +11,6 @@ from starlette.datastructures import FormData
 
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.openable import openable_source, openable_sources
-from queries_orchestration.model.audit import Subject
 from queries_orchestration.model.errors import (
     ACCESS_CODES,
     NotFound,
@@ -24,6 +23,7 @@ from queries_orchestration.model.value_forms import StartOf, spell
 from queries_orchestration.orchestration.publish_now import publish_now
 from queries_orchestration.store.refusals import refusals_recorded
 from queries_orchestration.web.asked import BackendsOf, web_of
+from queries_orchestration.web.named import source_asked
 from queries_orchestration.web.pages.forms import Sent, SentOf
 from queries_orchestration.web.pages.look import page
 from queries_orchestration.web.pages.visitor import Visitor, VisitorOf
@@ -58,18 +58,18 @@ def start(
     """Start the export and lead to it; with a fault in it, show the form again."""
     visitor = sent.visitor
     try:
-        with backends.database.read() as connection:
-            offered = openable_source(
-                connection, visitor.workspace.id, person_id=visitor.person.id, name=source
-            )
         with refusals_recorded(
             backends.database,
             visitor.workspace.id,
             by=visitor.by,
             attempted="export_asked",
-            subject=Subject("source", offered.source.id),
+            subject=source_asked(backends, visitor.workspace.id, source),
             clock=backends.clock,
         ):
+            with backends.database.read() as connection:
+                offered = openable_source(
+                    connection, visitor.workspace.id, person_id=visitor.person.id, name=source
+                )
             export_id = admit_export(
                 backends,
                 visitor.workspace.id,

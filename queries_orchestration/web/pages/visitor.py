@@ -19,7 +19,7 @@ from queries_orchestration.model.audit import By
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.workspaces import Workspace
-from queries_orchestration.web.asked import Caller, caller_of_token, web_of
+from queries_orchestration.web.asked import Caller, address_of, caller_of_token, web_of
 from queries_orchestration.web.bearer_tokens import NotSignedIn, ends_at
 
 SIGN_IN = "/sign-in"
@@ -63,6 +63,7 @@ def visitor_of(request: Request) -> Visitor:
 
     Raises:
         SignInNeeded: nobody whom we know.
+        TooManyRequests: so it is, and the address has sent too many wrong tokens.
         StoreUnavailable, KeysUnavailable: try again later.
     """
     web = web_of(request)
@@ -74,6 +75,8 @@ def visitor_of(request: Request) -> Visitor:
     try:
         caller = caller_of_token(web, token)
     except NotSignedIn:
+        if token:
+            web.limits.count_failed_sign_in(address_of(request))
         asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         raise SignInNeeded(asked if request.method == "GET" else HOME) from None
     # A proxy's tokens change while a page lies open, the person does not.

@@ -34,6 +34,7 @@ TokenOf = Annotated[str, Path(description="The token of the link.")]
 
 _PAGE: Final[dict[str, Any]] = {"content": {"text/html": {"schema": {"type": "string"}}}}
 PAGES: Final[dict[int | str, dict[str, Any]]] = {
+    413: {"description": "More than a link is ever sent with.", **_PAGE},
     410: {"description": "The link does not work, whatever is wrong with it.", **_PAGE},
     429: {"description": "The address, or the link, asks too often.", **_PAGE},
     503: {"description": "Try again later.", **_PAGE},
@@ -65,12 +66,12 @@ def end_messages(
     token: TokenOf,
     backends: BackendsOf,
     everywhere: Annotated[
-        bool, Query(description="All messages of the workspace, for an outside address.")
-    ] = False,
+        str, Query(description="`true`: all messages of the workspace, for an outside address.")
+    ] = "",
 ) -> Response:
     """End the messages, by the page's button or a mail program's one click (RFC 8058).
 
     Whoever holds the link may: no login, no cookie, and whatever the body says.
     """
-    unsubscribe(backends, token, everywhere=everywhere)
+    unsubscribe(backends, token, everywhere=everywhere == "true")
     return link_pages.unsubscribed()

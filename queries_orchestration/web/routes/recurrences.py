@@ -38,7 +38,8 @@ class ToldSlot(BaseModel):
     """A slot: the instant, its local time, and the local time that the rule names."""
 
     slot: datetime
-    local: datetime
+    # As text: the offset of some zones once had seconds, which JSON's date-time has not.
+    local: str
     named: str
     reading: str = Field(
         description="plain, gap (that local time does not exist), first_of_two or second_of_two",

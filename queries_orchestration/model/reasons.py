@@ -1,0 +1,22 @@
+"""Why somebody does something, in their words, for others to read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from queries_orchestration.model.errors import Refused
+from queries_orchestration.model.titles import is_one_line
+
+LONGEST_REASON: Final = 500
+
+
+def check_reason(reason: str | None) -> None:
+    """Refuse what is no reason; None is that there is none.
+
+    Raises:
+        Refused: it is not one line of visible characters, or too long (``invalid_reason``).
+    """
+    if reason is not None and (len(reason) > LONGEST_REASON or not is_one_line(reason)):
+        raise Refused(
+            f"A reason is one line of at most {LONGEST_REASON} characters.", code="invalid_reason"
+        )
