@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any
 
 import httpx2
+import pytest
 from fastapi import FastAPI
 
 from queries_orchestration.model.form_tokens import sign_form
@@ -38,6 +39,7 @@ def test_every_route_has_its_row_and_every_row_its_route(site: Site) -> None:
     assert sorted(routes(site.client.app)) == sorted(row.name for row in ROWS)
 
 
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 def test_each_role_gets_what_it_may_and_nothing_else(office: Site) -> None:
     office.house.apply(
         "workspace: {name: acme}\npeople: {sam: {title: Sam Service, roles: [service]}}\n"
@@ -57,6 +59,8 @@ def test_each_role_gets_what_it_may_and_nothing_else(office: Site) -> None:
     assert not wrong, "\n".join(map(str, wrong))
 
 
+# PostgreSQL refuses texts that SQLite takes.
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_anothers_foreign_unknown_and_gone_things_look_the_same(office: Site) -> None:
     things = Things(office)
     different = []

@@ -34,10 +34,15 @@ OPERATIONS: Final[dict[str, APIOperation[Any, Any, Any, Any]]] = {
 EXAMPLES: Final = 8
 """Of each kind, for each role and route."""
 FOREIGN: Final = "GLOBEX ALONE"
-ASKERS: Final = ("stranger", "reader", "owner", "administrator")
+ASKERS: Final = (
+    ("stranger", "sqlite"),
+    ("reader", "postgresql"),
+    ("owner", "sqlite"),
+    ("administrator", "postgresql"),
+)
 
 
-@pytest.mark.parametrize("role", ASKERS)
+@pytest.mark.parametrize(("role", "database_kind"), ASKERS, indirect=["database_kind"])
 def test_no_answer_is_a_fault_undocumented_or_of_another_workspace(office: Site, role: str) -> None:
     assert len(OPERATIONS) > 30
     names = _furnish(office)
