@@ -37,6 +37,7 @@ FOREIGN: Final = "GLOBEX ALONE"
 ASKERS: Final = (
     ("stranger", "sqlite"),
     ("reader", "postgresql"),
+    ("service", "sqlite"),
     ("owner", "sqlite"),
     ("administrator", "postgresql"),
 )
@@ -110,6 +111,7 @@ def _furnish(office: Site) -> dict[str, str]:
         "workspace: {name: globex}\n"
         f"groups: {{theirs: {{title: {FOREIGN}, people: [ada]}}}}\n"
         f"people: {{zoe: {{title: {FOREIGN}, address: zoe@globex.example, roles: [author]}}}}\n"
+        "---\nworkspace: {name: acme}\npeople: {sam: {title: Sam Service, roles: [service]}}\n"
     )
     assert create(office, "mondays").status_code == 201
     run = ask(office, "POST", f"{SCHEDULES}/mondays/run-now").json()["occurrence"]
