@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row, select, tuple_
 
 from queries_orchestration.model.audit import AuditEvent, By, Subject
 from queries_orchestration.store.tables import audit_events
+
+_INSERT: Final = sa.insert(audit_events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +30,23 @@ def place_of(event: AuditEvent) -> Place:
 
 def record(connection: Connection, event: AuditEvent) -> None:
     """Add an event, in the transaction of what it tells."""
+    # One statement for all, its values beside it: it is made and compiled once.
     connection.execute(
-        sa.insert(audit_events).values(
-            workspace_id=event.workspace_id,
-            id=event.id,
-            at=event.at,
-            via=event.by.via,
-            person_id=event.by.person_id,
-            outside_id=event.by.outside_id,
-            action=event.action,
-            subject_kind=event.subject.kind,
-            subject_id=event.subject.id,
-            concerns_id=event.concerns_id,
-            code=event.code,
-            attempted=event.attempted,
-        )
+        _INSERT,
+        {
+            "workspace_id": event.workspace_id,
+            "id": event.id,
+            "at": event.at,
+            "via": event.by.via,
+            "person_id": event.by.person_id,
+            "outside_id": event.by.outside_id,
+            "action": event.action,
+            "subject_kind": event.subject.kind,
+            "subject_id": event.subject.id,
+            "concerns_id": event.concerns_id,
+            "code": event.code,
+            "attempted": event.attempted,
+        },
     )
 
 
