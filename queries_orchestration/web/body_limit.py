@@ -14,8 +14,9 @@ MOST_BYTES: Final = 256 * 1024
 LARGER: Final = {
     "/api/v1/catalog/apply": 8 * 1024 * 1024,  # the largest catalog file that is read
     "/api/v1/exports": 1024 * 1024,  # runtime values can be long lists
-    "/webhooks/ses": 1024 * 1024,
-    "/webhooks/messages": 1024 * 1024,
+    # These read no more than they may have, and answer too much as any other wrong message.
+    "/webhooks/ses": 8 * 1024 * 1024,
+    "/webhooks/messages": 8 * 1024 * 1024,
 }
 
 
