@@ -14,7 +14,7 @@ from queries_orchestration.model.file_names import CONTENT_TYPES
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.links import FILE_OUTLIVES_LINK
 from queries_orchestration.storage.interface import Storage
-from queries_orchestration.store import audit, downloads, exports
+from queries_orchestration.store import downloads, exports
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.downloads import Download
 
@@ -70,21 +70,24 @@ def give_link(
     # Of a file that is kept for longer there is nothing to write: retention takes none before its
     # time, and clicks on the links of one delivery do not wait for each other.
     is_to_be_kept = file.expires_at < until
-    if is_to_be_kept or record:
+    if is_to_be_kept:
         with database.transaction() as connection:
-            if is_to_be_kept and not exports.keep_until(
+            if not exports.keep_until(
                 connection, file.workspace_id, file.export_id, until=until
-            ):
+            ) or (record and not _record(connection, file, by, occurrence_key, at)):
                 raise expired(file.again)
-            if record:
-                _record(connection, file, by=by, occurrence_key=occurrence_key, at=at)
+    elif record:
+        with database.one_statement() as connection:
+            if not _record(connection, file, by, occurrence_key, at):
+                raise expired(file.again)  # just now: it was taken since it was looked at
     return link
 
 
 def _record(
-    connection: Connection, file: ReadyFile, *, by: By, occurrence_key: str | None, at: datetime
-) -> None:
-    is_ready = downloads.record(
+    connection: Connection, file: ReadyFile, by: By, occurrence_key: str | None, at: datetime
+) -> bool:
+    """Write the download down, if the file is there still."""
+    return downloads.record(
         connection,
         Download(
             workspace_id=file.workspace_id,
@@ -95,11 +98,6 @@ def _record(
             occurrence_key=occurrence_key,
             downloaded_at=at,
         ),
-    )
-    if not is_ready:
-        raise expired(file.again)  # just now: it was taken since it was looked at
-    audit.record(
-        connection,
         AuditEvent(
             workspace_id=file.workspace_id,
             at=at,

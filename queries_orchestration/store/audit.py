@@ -31,23 +31,25 @@ def place_of(event: AuditEvent) -> Place:
 def record(connection: Connection, event: AuditEvent) -> None:
     """Add an event, in the transaction of what it tells."""
     # One statement for all, its values beside it: it is made and compiled once.
-    connection.execute(
-        _INSERT,
-        {
-            "workspace_id": event.workspace_id,
-            "id": event.id,
-            "at": event.at,
-            "via": event.by.via,
-            "person_id": event.by.person_id,
-            "outside_id": event.by.outside_id,
-            "action": event.action,
-            "subject_kind": event.subject.kind,
-            "subject_id": event.subject.id,
-            "concerns_id": event.concerns_id,
-            "code": event.code,
-            "attempted": event.attempted,
-        },
-    )
+    connection.execute(_INSERT, values_of(event))
+
+
+def values_of(event: AuditEvent) -> dict[str, Any]:
+    """Return what its columns hold, by their names."""
+    return {
+        "workspace_id": event.workspace_id,
+        "id": event.id,
+        "at": event.at,
+        "via": event.by.via,
+        "person_id": event.by.person_id,
+        "outside_id": event.by.outside_id,
+        "action": event.action,
+        "subject_kind": event.subject.kind,
+        "subject_id": event.subject.id,
+        "concerns_id": event.concerns_id,
+        "code": event.code,
+        "attempted": event.attempted,
+    }
 
 
 def listing(

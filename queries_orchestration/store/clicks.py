@@ -11,6 +11,7 @@ from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, selec
 
 from queries_orchestration.model.outcomes import DeliveryState
 from queries_orchestration.store import recipients
+from queries_orchestration.store.prepared import as_prepared
 from queries_orchestration.store.rows import one_or_none
 from queries_orchestration.store.tables import (
     deliveries,
@@ -78,7 +79,7 @@ def find(
 def _statement() -> Select[Any]:
     made = occurrences.alias("made")  # the occurrence that the file was made for
     workspace_id: BindParameter[str] = bindparam("workspace_id")
-    return (
+    statement = (
         select(
             deliveries.c.state,
             deliveries.c.person_id,
@@ -142,3 +143,4 @@ def _statement() -> Select[Any]:
             deliveries.c.recipient_id == bindparam("recipient_id"),
         )
     )
+    return as_prepared(statement, "click")

@@ -23,6 +23,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.model.errors import InvalidSettings, StoreUnavailable
+from queries_orchestration.store.prepared import prepare_statements
 
 SQLITE_BUSY_SECONDS: Final = 30
 IDLE_SECONDS: Final = 1.0
@@ -42,6 +43,8 @@ class Database:
     def __init__(self, url: str, *, kept_connections: int = 0) -> None:
         self.url = url
         self._engine = _create_engine(url, kept_connections)
+        # Of connections of their own: to turn one's transactions off and on asks the server twice.
+        self._sessions = _create_engine(url, kept_connections, isolation_level="AUTOCOMMIT")
 
     @property
     def is_sqlite(self) -> bool:
@@ -72,18 +75,23 @@ class Database:
 
         On PostgreSQL this asks the server once, where :meth:`read` asks three times.
         """
-        if self.is_sqlite:
-            with self.read() as connection:
-                yield connection
-        else:
-            with self.session() as connection:
-                yield connection
+        with self.read() if self.is_sqlite else self.session() as connection:
+            yield connection
+
+    @contextmanager
+    def one_statement(self) -> Iterator[Connection]:
+        """Open a connection to write by one statement, as :meth:`glance` reads by one.
+
+        On SQLite it is a transaction as any other.
+        """
+        with self.transaction() if self.is_sqlite else self.session() as connection:
+            yield connection
 
     @contextmanager
     def session(self) -> Iterator[Connection]:
         """Open a connection outside any transaction, for locks that a session holds."""
-        with _our_errors(), self._engine.connect() as connection:
-            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+        with _our_errors(), self._sessions.connect() as connection:
+            yield connection
 
 
 @contextmanager
@@ -117,7 +125,7 @@ def take_turn(connection: Connection, lock: int) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(lock)))
 
 
-def _create_engine(url: str, kept_connections: int) -> Engine:
+def _create_engine(url: str, kept_connections: int, **options: Any) -> Engine:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
@@ -126,6 +134,7 @@ def _create_engine(url: str, kept_connections: int) -> Engine:
         engine = create_engine(
             parsed,
             **_pool(kept_connections),
+            **options,
             hide_parameters=True,
             connect_args={
                 "application_name": "queries",
@@ -135,6 +144,7 @@ def _create_engine(url: str, kept_connections: int) -> Engine:
         )
         if kept_connections:
             _look_at_idle_connections(engine)
+            prepare_statements(engine)
         return engine
     if not parsed.database or parsed.database == ":memory:":
         raise InvalidSettings("QUERIES_DATABASE_URL must name a file, as sqlite:///queries.db.")
@@ -147,6 +157,7 @@ def _create_engine(url: str, kept_connections: int) -> Engine:
     engine = create_engine(
         parsed,
         poolclass=NullPool,
+        **options,
         hide_parameters=True,
         connect_args={"timeout": SQLITE_BUSY_SECONDS},
     )

@@ -88,6 +88,7 @@ class _Database(Database):
     def __init__(self, whole: Database, life: Life) -> None:
         self.url = whole.url
         self._engine = whole._engine
+        self._sessions = whole._sessions
         self._life = life
 
     @contextmanager

@@ -1,0 +1,44 @@
+"""Statements that each kept connection of PostgreSQL plans once: to plan one costs more than to run it.
+
+The driver of the store prepares nothing by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sqlalchemy import Engine, Executable, event
+
+_NAME: Final = "queries_prepared_as"
+_PREPARED: Final = "queries_prepared"
+
+
+def as_prepared(statement: Executable, name: str) -> Executable:
+    """Return ``statement``, to be planned once where connections are kept; elsewhere it is as it was.
+
+    Args:
+        name: an SQL identifier, of this statement alone.
+    """
+    return statement.execution_options(**{_NAME: name})
+
+
+def prepare_statements(engine: Engine) -> None:
+    """Have the connections of ``engine`` plan once what is :func:`as_prepared`."""
+    event.listen(engine, "do_execute", _execute)
+
+
+def _execute(
+    cursor: Any, statement: str, parameters: Mapping[str, Any], context: Any
+) -> bool | None:
+    name = context.execution_options.get(_NAME)
+    if name is None:
+        return None
+    prepared: set[str] = context.root_connection.info.setdefault(_PREPARED, set())
+    if name not in prepared:
+        places = {parameter: f"${place}" for place, parameter in enumerate(parameters, 1)}
+        cursor.execute(f"PREPARE {name} AS {statement % places}")
+        prepared.add(name)
+    values = ", ".join(f"%({parameter})s" for parameter in parameters)
+    cursor.execute(f"EXECUTE {name} ({values})", parameters)
+    return True
