@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from queries_orchestration.exports.ready_file import ReadyFile, expired, missing
-from queries_orchestration.model.audit import AuditEvent, By, Subject
+from queries_orchestration.model.audit import By
 from queries_orchestration.model.file_names import CONTENT_TYPES
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.links import FILE_OUTLIVES_LINK
@@ -69,17 +69,18 @@ def give_link(
     until = expires_at + FILE_OUTLIVES_LINK
     # Of a file that is kept for longer there is nothing to write: retention takes none before its
     # time, and clicks on the links of one delivery do not wait for each other.
-    is_to_be_kept = file.expires_at < until
-    if is_to_be_kept:
+    if file.expires_at < until:
         with database.transaction() as connection:
-            if not exports.keep_until(
+            is_there = exports.keep_until(
                 connection, file.workspace_id, file.export_id, until=until
-            ) or (record and not _record(connection, file, by, occurrence_key, at)):
-                raise expired(file.again)
+            ) and (not record or _record(connection, file, by, occurrence_key, at))
     elif record:
         with database.one_statement() as connection:
-            if not _record(connection, file, by, occurrence_key, at):
-                raise expired(file.again)  # just now: it was taken since it was looked at
+            is_there = _record(connection, file, by, occurrence_key, at)
+    else:
+        is_there = True
+    if not is_there:
+        raise expired(file.again)  # just now: it was taken since it was looked at
     return link
 
 
@@ -98,11 +99,5 @@ def _record(
             occurrence_key=occurrence_key,
             downloaded_at=at,
         ),
-        AuditEvent(
-            workspace_id=file.workspace_id,
-            at=at,
-            by=by,
-            action="file_downloaded",
-            subject=Subject("export", file.export_id),
-        ),
+        via=by.via,
     )

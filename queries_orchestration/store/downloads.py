@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Connection
+from sqlalchemy import ColumnElement, Connection, Executable, FromClause
 
-from queries_orchestration.model.audit import AuditEvent
-from queries_orchestration.store import audit
+from queries_orchestration.model.audit import Via
+from queries_orchestration.model.ids import new_id
 from queries_orchestration.store.prepared import as_prepared
 from queries_orchestration.store.rows import every, select_records, values_of
 from queries_orchestration.store.tables import audit_events, downloads, exports
@@ -32,24 +33,29 @@ class Download:
     downloaded_at: datetime
 
 
-def record(connection: Connection, download: Download, event: AuditEvent) -> bool:
-    """Insert a download and its event of the audit trail; False if its file is not ready still."""
-    if connection.dialect.name == "sqlite":
-        if connection.execute(_insert(), values_of(download)).rowcount != 1:
-            return False
-        audit.record(connection, event)
-        return True
-    # Both by one statement, which needs no transaction around it: clicks are many.
-    told = {f"event_{name}": value for name, value in audit.values_of(event).items()}
-    return connection.execute(_insert_both(), {**values_of(download), **told}).rowcount == 1
+def record(connection: Connection, download: Download, *, via: Via) -> bool:
+    """Insert a download and its event of the audit trail; False if its file is not ready still.
+
+    On PostgreSQL by one statement, which needs no transaction around it: clicks are many.
+
+    Args:
+        via: how it was asked for.
+    """
+    values = values_of(download) | {"via": via, "event_id": new_id()}
+    if connection.dialect.name != "sqlite":
+        return connection.execute(_insert_and_tell(), values).rowcount == 1
+    if connection.execute(_insert(), values).rowcount != 1:
+        return False
+    connection.execute(_tell_inserted(), values)
+    return True
 
 
 @cache
 def _insert() -> sa.Insert:
     names = [field.name for field in fields(Download)]
-    of_export = {"workspace_id": exports.c.workspace_id, "export_id": exports.c.id}
+    of_file = {"workspace_id": exports.c.workspace_id, "export_id": exports.c.id}
     values = [
-        of_export.get(name, sa.bindparam(name, type_=downloads.c[name].type)).label(name)
+        of_file.get(name, sa.bindparam(name, type_=downloads.c[name].type)).label(name)
         for name in names
     ]
     return sa.insert(downloads).from_select(
@@ -57,22 +63,38 @@ def _insert() -> sa.Insert:
         sa.select(*values).where(
             exports.c.workspace_id == sa.bindparam("workspace_id"),
             exports.c.id == sa.bindparam("export_id"),
-            exports.c.state == "ready",
+            exports.c.state == sa.literal_column("'ready'"),
         ),
     )
 
 
 @cache
-def _insert_both() -> sa.Executable:
-    recorded = _insert().returning(downloads.c.id).cte("recorded")
-    values = [
-        sa.bindparam(f"event_{column.name}", type_=column.type).label(column.name)
-        for column in audit_events.c
-    ]
-    statement = sa.insert(audit_events).from_select(
-        list(audit_events.c), sa.select(*values).select_from(recorded)
+def _insert_and_tell() -> Executable:
+    return as_prepared(_tell(_insert().returning(*downloads.c).cte("recorded")), "download")
+
+
+@cache
+def _tell_inserted() -> sa.Insert:
+    inserted = sa.select(downloads).where(
+        downloads.c.workspace_id == sa.bindparam("workspace_id"),
+        downloads.c.id == sa.bindparam("id"),
     )
-    return as_prepared(statement, "download")
+    return _tell(inserted.subquery())
+
+
+def _tell(recorded: FromClause) -> sa.Insert:
+    event: dict[str, ColumnElement[Any]] = {
+        "workspace_id": recorded.c.workspace_id,
+        "id": sa.bindparam("event_id", type_=audit_events.c.id.type),
+        "at": recorded.c.downloaded_at,
+        "via": sa.bindparam("via", type_=audit_events.c.via.type),
+        "person_id": recorded.c.person_id,
+        "outside_id": recorded.c.outside_id,
+        "action": sa.literal_column("'file_downloaded'"),
+        "subject_kind": sa.literal_column("'export'"),
+        "subject_id": recorded.c.export_id,
+    }
+    return sa.insert(audit_events).from_select(list(event), sa.select(*event.values()))
 
 
 def of_export(connection: Connection, workspace_id: str, export_id: str) -> list[Download]:

@@ -1,4 +1,4 @@
-"""Statements that each kept connection of PostgreSQL plans once: to plan one costs more than to run it.
+"""Statements that each kept connection of PostgreSQL plans once: to plan costs more than to run.
 
 The driver of the store prepares nothing by itself.
 """
@@ -6,16 +6,18 @@ The driver of the store prepares nothing by itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Engine, Executable, event
 
 _NAME: Final = "queries_prepared_as"
 _PREPARED: Final = "queries_prepared"
 
+Statement = TypeVar("Statement", bound=Executable)
 
-def as_prepared(statement: Executable, name: str) -> Executable:
-    """Return ``statement``, to be planned once where connections are kept; elsewhere it is as it was.
+
+def as_prepared(statement: Statement, name: str) -> Statement:
+    """Return ``statement``, to be planned once where connections are kept, as it was elsewhere.
 
     Args:
         name: an SQL identifier, of this statement alone.

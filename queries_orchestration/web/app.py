@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
+from typing import Final
 
 from fastapi import FastAPI
 
@@ -34,6 +36,7 @@ from queries_orchestration.web.routes import (
 from queries_orchestration.web.unforeseen import Unforeseen
 
 API = "/api/v1"
+CLICK_THREADS: Final = 6
 
 
 def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
@@ -58,9 +61,12 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
         verifier=verifier,
         limits=RateLimits(backends.settings),
         sns=sns_signatures_of(backends),
+        click_threads=ThreadPoolExecutor(CLICK_THREADS, thread_name_prefix="click"),
     )
     problems.install(app)
     openapi.install(app)
+    app.include_router(links.click_router)  # the first that is looked at: clicks are many
+    app.include_router(links.router)
     app.include_router(exports.router, prefix=API)
     app.include_router(schedules.router, prefix=API)
     app.include_router(schedule_actions.router, prefix=API)
@@ -72,7 +78,6 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
     app.include_router(catalog.router, prefix=API)
     app.include_router(audit.router, prefix=API)
     app.include_router(health.router)
-    app.include_router(links.router)
     app.include_router(files.router)
     app.include_router(webhooks.router)
     app.add_middleware(BodyLimit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -29,6 +30,7 @@ class Web:
     verifier: TokenVerifier
     limits: RateLimits
     sns: SnsSignatures
+    click_threads: ThreadPoolExecutor
     fetch: Fetch = https_fetch
 
 

@@ -1,7 +1,8 @@
-"""A route of links: counted against the limits, and every failure told as a page, never as JSON."""
+"""Routes of links: counted against the limits, and every failure told as a page, never as JSON."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -11,19 +12,22 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
 from queries_orchestration.model.errors import QueriesError, Refused
+from queries_orchestration.receives.backends import Backends
 from queries_orchestration.web import link_pages
 from queries_orchestration.web.asked import address_of, web_of
 from queries_orchestration.web.rate_limits import TooManyRequests
 
 log = logging.getLogger(__name__)
 
+Answer = Callable[[Request], Coroutine[Any, Any, Response]]
+
 
 class LinkRoute(APIRoute):
     """Serves ``…/{token}``."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Answer:
         """Return the handler of a request."""
-        answer = super().get_route_handler()
+        answer = self.answer()
 
         async def served(request: Request) -> Response:
             try:
@@ -41,3 +45,28 @@ class LinkRoute(APIRoute):
             return response
 
         return served
+
+    def answer(self) -> Answer:
+        """Return what answers a request that is within the limits."""
+        return super().get_route_handler()
+
+
+class ClickRoute(LinkRoute):
+    """Serves ``/d/{token}``: clicks are many, and come all at once.
+
+    Its endpoint takes ``(token, backends, request)``. It is called without all that the framework
+    can do around one, and on a few threads of its own: more would wait for each other, and those
+    that the API and the pages have are left to them.
+    """
+
+    def answer(self) -> Answer:
+        """Return what answers a request that is within the limits."""
+        endpoint: Callable[[str, Backends, Request], Response] = self.endpoint
+
+        async def answered(request: Request) -> Response:
+            web = web_of(request)
+            return await asyncio.get_running_loop().run_in_executor(
+                web.click_threads, endpoint, request.path_params["token"], web.backends, request
+            )
+
+        return answered

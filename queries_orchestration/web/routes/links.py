@@ -12,7 +12,7 @@ from queries_orchestration.deliveries.public_link import open_public_link
 from queries_orchestration.deliveries.unsubscribe import unsubscribe, unsubscribe_offer
 from queries_orchestration.web import link_pages
 from queries_orchestration.web.asked import BackendsOf
-from queries_orchestration.web.link_route import LinkRoute
+from queries_orchestration.web.link_route import ClickRoute, LinkRoute
 
 
 class _Anything(Convertor[str]):
@@ -40,11 +40,12 @@ PAGES: Final[dict[int | str, dict[str, Any]]] = {
     503: {"description": "Try again later.", **_PAGE},
 }
 
+click_router = APIRouter(tags=["links"], route_class=ClickRoute, responses=PAGES)
 router = APIRouter(tags=["links"], route_class=LinkRoute, responses=PAGES)
 
 
-@router.head("/d" + ANYTHING, status_code=302, response_class=RedirectResponse)
-@router.get("/d" + ANYTHING, status_code=302, response_class=RedirectResponse)
+@click_router.head("/d" + ANYTHING, status_code=302, response_class=RedirectResponse)
+@click_router.get("/d" + ANYTHING, status_code=302, response_class=RedirectResponse)
 def personal_link(token: TokenOf, backends: BackendsOf, request: Request) -> RedirectResponse:
     """Lead a recipient to their file by a link of five minutes, made for this request.
 
