@@ -325,7 +325,9 @@ def build_house(
     }
     make_orders(source_url, rows)
     clock = TestClock(at)
-    backends = open_backends(load_settings(environment), environment, clock)
+    # Connections are kept, as a web server has them: to open one takes longer than most of what is
+    # tested. The processes that a test starts open one a transaction, as workers do.
+    backends = open_backends(load_settings(environment), environment, clock, kept_connections=3)
     path = folder / "catalog.yaml"
     path.write_text(catalog)
     apply_catalog(backends.database, [path], clock=clock, by=OPERATOR, environment=environment)

@@ -75,7 +75,7 @@ class Database:
 
         On PostgreSQL this asks the server once, where :meth:`read` asks three times.
         """
-        with self.read() if self.is_sqlite else self.session() as connection:
+        with self.read() if self.is_sqlite else self._one_by_one() as connection:
             yield connection
 
     @contextmanager
@@ -84,12 +84,21 @@ class Database:
 
         On SQLite it is a transaction as any other.
         """
-        with self.transaction() if self.is_sqlite else self.session() as connection:
+        with self.transaction() if self.is_sqlite else self._one_by_one() as connection:
             yield connection
 
     @contextmanager
     def session(self) -> Iterator[Connection]:
-        """Open a connection outside any transaction, for locks that a session holds."""
+        """Open a connection outside any transaction, for locks that a session holds.
+
+        It is never kept: the locks end with it.
+        """
+        with self._one_by_one() as connection:
+            connection.detach()
+            yield connection
+
+    @contextmanager
+    def _one_by_one(self) -> Iterator[Connection]:
         with _our_errors(), self._sessions.connect() as connection:
             yield connection
 

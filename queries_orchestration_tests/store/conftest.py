@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,8 +37,12 @@ def shared_url(
 def empty() -> Callable[[str], Database]:
     """Opens the store at a URL with no rows left in it."""
 
+    @cache
+    def opened(url: str) -> Database:
+        return Database(url, kept_connections=3)
+
     def emptied(url: str) -> Database:
-        database = Database(url)
+        database = opened(url)
         with database.transaction() as connection:
             empty_tables(connection)
         return database
