@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from queries_orchestration_tests.named import ROOT, TEST_NAMED, is_test
+
 GUARANTEES = (ROOT / "docs/guarantees.md").read_text()
-NAMED = sorted(set(re.findall(r"`([a-z_/]+\.py)::(test_[a-z0-9_]+)`", GUARANTEES)))
+NAMED = sorted(set(TEST_NAMED.findall(GUARANTEES)))
 
 
 def test_every_promise_names_its_test() -> None:
@@ -20,7 +17,6 @@ def test_every_promise_names_its_test() -> None:
     assert [row for row in rows if "::test_" not in row] == []
 
 
-@pytest.mark.parametrize(("path", "name"), NAMED)
-def test_the_test_of_a_promise_exists(path: str, name: str) -> None:
-    tree = ast.parse((ROOT / "queries_orchestration_tests" / path).read_text())
-    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+@pytest.mark.parametrize("test", NAMED)
+def test_the_test_of_a_promise_exists(test: str) -> None:
+    assert is_test(test)

@@ -31,6 +31,16 @@ def test_unknown_inactive_and_foreign_people_look_the_same(
     assert (answer.status_code, answer.text) == (401, nobody.text)
 
 
+def test_who_is_switched_off_is_refused_with_the_token_that_they_have(site: Site) -> None:
+    headers = site.as_("ada")
+    assert site.client.get(LIST, headers=headers).status_code == 200
+    site.house.apply(
+        "workspace: {name: acme, title: Acme, time_zone: Europe/Berlin}\n"
+        "people: {ada: {title: Ada Owner, address: ada@example.org, active: false}}\n"
+    )
+    assert site.client.get(LIST, headers=headers).status_code == 401
+
+
 def test_a_token_ends(site: Site) -> None:
     headers = site.as_("ada")
     assert site.client.get(LIST, headers=headers).status_code == 200
