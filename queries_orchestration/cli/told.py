@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from queries_orchestration.cli.output import slot_text
-from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.model.errors import NotFound
 from queries_orchestration.store import (
     cross_workspace,
     exports,
@@ -41,7 +41,7 @@ def tell(connection: Connection, key: str) -> Told:
     """Look a piece of work up by its key.
 
     Raises:
-        QueriesError: it is gone.
+        NotFound: it is gone.
     """
     workspace_id = cross_workspace.workspace_of(connection, key) or ""
     workspace = workspaces.get(connection, workspace_id)
@@ -71,4 +71,4 @@ def tell(connection: Connection, key: str) -> Told:
             outcome=None,
             code=export.code,
         )
-    raise QueriesError(f"The work {key} is gone.")
+    raise NotFound(f"The work {key} is gone.")

@@ -52,7 +52,8 @@ def unsubscribe(
         if everywhere and told["person"]:
             raise Refused(
                 "--everywhere is for outside addresses; to send a person nothing at all, let the"
-                " catalog say `active: false`."
+                " catalog say `active: false`.",
+                code="person_subscribes",
             )
         record_unsubscription(
             connection,
