@@ -37,6 +37,7 @@ def serve(_settings: Settings, host: str, port: int, proxies: str) -> None:
         port=port,
         # Addresses hold the tokens of links, which reach no log.
         access_log=False,
+        ws="none",  # each of its handshakes would be logged, whatever the line before says
         server_header=False,
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies,

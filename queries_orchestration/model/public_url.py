@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 import idna
 
 _HOST_CHARACTERS: Final = 253
+_USUAL_PORTS: Final = {"http": 80, "https": 443}
 _LABEL: Final = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")  # an underscore is no host's, but works
 _DOMAIN_CHARACTERS: Final = 150  # SES takes a Message-ID in a tag of 256, as base64
@@ -32,7 +33,8 @@ def clean_web_url(url: str) -> str | None:
     is_root = not (parts.query or parts.fragment or "@" in parts.netloc or port == 0)
     if parts.scheme not in ("http", "https") or host is None or not is_root:
         return None
-    place = (f"[{host}]" if ":" in host else host) + ("" if port is None else f":{port}")
+    is_usual = port in (None, _USUAL_PORTS[parts.scheme])  # browsers leave it out
+    place = (f"[{host}]" if ":" in host else host) + ("" if is_usual else f":{port}")
     path = quote(parts.path, safe="/%:@!$&'()*+,;=~")
     return f"{parts.scheme}://{place}{path}"
 

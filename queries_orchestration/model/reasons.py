@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from queries_orchestration.model.errors import Refused
-from queries_orchestration.model.titles import is_one_line
+from queries_orchestration.model.titles import is_one_line, is_visible
 
 LONGEST_REASON: Final = 500
 
@@ -16,7 +16,11 @@ def check_reason(reason: str | None) -> None:
     Raises:
         Refused: it is not one line of visible characters, or too long (``invalid_reason``).
     """
-    if reason is not None and (len(reason) > LONGEST_REASON or not is_one_line(reason)):
+    if reason is None:
+        return
+    is_readable = is_one_line(reason) and (is_visible(reason) or not reason)
+    if len(reason) > LONGEST_REASON or not is_readable:
         raise Refused(
-            f"A reason is one line of at most {LONGEST_REASON} characters.", code="invalid_reason"
+            f"A reason is one line of at most {LONGEST_REASON} visible characters.",
+            code="invalid_reason",
         )

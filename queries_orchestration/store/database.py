@@ -10,7 +10,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select, text
+from sqlalchemy import (
+    Connection,
+    Engine,
+    ExceptionContext,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import (
     ArgumentError,
     DataError,
@@ -27,6 +37,17 @@ from queries_orchestration.store.prepared import prepare_statements
 
 SQLITE_BUSY_SECONDS: Final = 30
 IDLE_SECONDS: Final = 1.0
+PATIENCE_SECONDS: Final = 20
+"""How long one statement of a server that people wait for may take, locks included."""
+RECYCLE_SECONDS: Final = 300
+"""How old a kept connection grows: with it end the plans and the defaults that it began with."""
+# A host that is silent, as after a failover, is given up within half a minute.
+_SILENCE: Final = {
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,  # milliseconds
+}
 _IDLE_SINCE: Final = "queries_idle_since"
 _READ_ONLY: Final = "queries_read_only"
 _NO_SUCH_TABLE: Final = "42P01"  # there was no `queries init`
@@ -148,10 +169,13 @@ def _create_engine(url: str, kept_connections: int, **options: Any) -> Engine:
             connect_args={
                 "application_name": "queries",
                 "connect_timeout": 10,
-                "options": "-c timezone=UTC",
+                "options": "-c timezone=UTC"
+                + (f" -c statement_timeout={PATIENCE_SECONDS}s" if kept_connections else ""),
+                **_SILENCE,
             },
         )
         if kept_connections:
+            event.listen(engine, "handle_error", _give_up_connection)
             _look_at_idle_connections(engine)
             prepare_statements(engine)
         return engine
@@ -178,7 +202,18 @@ def _create_engine(url: str, kept_connections: int, **options: Any) -> Engine:
 def _pool(kept_connections: int) -> dict[str, Any]:
     if not kept_connections:
         return {"poolclass": NullPool}
-    return {"pool_size": kept_connections, "max_overflow": 30}
+    return {"pool_size": kept_connections, "max_overflow": 30, "pool_recycle": RECYCLE_SECONDS}
+
+
+def _give_up_connection(context: ExceptionContext) -> None:
+    """Keep no connection that has failed otherwise than by what was asked of it.
+
+    What its server, or its session, has come to (read only, out of memory) would stay with it.
+    """
+    error = context.sqlalchemy_exception
+    if isinstance(error, DBAPIError) and not isinstance(error, _OUR_FAULTS):
+        context.is_disconnect = True
+        context.invalidate_pool_on_disconnect = False
 
 
 def _look_at_idle_connections(engine: Engine) -> None:

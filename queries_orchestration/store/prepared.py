@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
+from psycopg2.errors import FeatureNotSupported
 from sqlalchemy import Engine, Executable, event
 
 _NAME: Final = "queries_prepared_as"
@@ -38,9 +39,24 @@ def _execute(
         return None
     prepared: set[str] = context.root_connection.info.setdefault(_PREPARED, set())
     if name not in prepared:
-        places = {parameter: f"${place}" for place, parameter in enumerate(parameters, 1)}
-        cursor.execute(f"PREPARE {name} AS {statement % places}")
+        _prepare(cursor, name, statement, parameters)
         prepared.add(name)
     values = ", ".join(f"%({parameter})s" for parameter in parameters)
-    cursor.execute(f"EXECUTE {name} ({values})", parameters)
+    execution = f"EXECUTE {name} ({values})" if values else f"EXECUTE {name}"
+    try:
+        cursor.execute(execution, parameters)
+    except FeatureNotSupported:
+        # A column has another type since, as after an upgrade: what was planned is of no more use.
+        prepared.discard(name)
+        if not cursor.connection.autocommit:
+            raise
+        cursor.execute(f"DEALLOCATE {name}")
+        _prepare(cursor, name, statement, parameters)
+        prepared.add(name)
+        cursor.execute(execution, parameters)
     return True
+
+
+def _prepare(cursor: Any, name: str, statement: str, parameters: Mapping[str, Any]) -> None:
+    places = {parameter: f"${place}" for place, parameter in enumerate(parameters, 1)}
+    cursor.execute(f"PREPARE {name} AS {statement % places}")

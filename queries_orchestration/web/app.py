@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Final
 
@@ -54,6 +56,7 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",
         responses=problems.DOCUMENTED,
+        lifespan=_lifespan,
     )
     webhook_keys_of(backends)  # told at the start rather than to a provider
     app.state.web = Web(
@@ -85,3 +88,10 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
     pages.install(app)
     app.add_middleware(ResponseHeaders)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    web: Web = app.state.web
+    web.click_threads.shutdown(wait=False, cancel_futures=True)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Final
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
-from queries_orchestration.model.errors import QueriesError, Refused
+from queries_orchestration.model.errors import QueriesError, Refused, StoreUnavailable
+from queries_orchestration.model.links import verify
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.web import link_pages
 from queries_orchestration.web.asked import address_of, web_of
 from queries_orchestration.web.rate_limits import TooManyRequests
 
 log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS: Final = 25.0
+MOST_WAITING: Final = 200
 
 Answer = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -40,6 +44,8 @@ class LinkRoute(APIRoute):
             except QueriesError as error:
                 log.warning("link_failed method=%s code=%s", request.method, error.code)
                 response = link_pages.try_again()
+            except asyncio.CancelledError:  # the server ends, and waits for nobody any longer
+                response = link_pages.try_again()
             if request.method == "HEAD":
                 response.body = b""  # its headers stay, the length of the body among them
             return response
@@ -56,17 +62,34 @@ class ClickRoute(LinkRoute):
 
     Its endpoint takes ``(token, backends, request)``. It is called without all that the framework
     can do around one, and on a few threads of its own: more would wait for each other, and those
-    that the API and the pages have are left to them.
+    that the API and the pages have are left to them. While what a click needs does not answer, no
+    more than some wait, and not for long; what is no token of ours needs nothing.
     """
 
     def answer(self) -> Answer:
         """Return what answers a request that is within the limits."""
         endpoint: Callable[[str, Backends, Request], Response] = self.endpoint
+        waiting = 0
 
         async def answered(request: Request) -> Response:
-            web = web_of(request)
-            return await asyncio.get_running_loop().run_in_executor(
-                web.click_threads, endpoint, request.path_params["token"], web.backends, request
-            )
+            nonlocal waiting
+            web, token = web_of(request), request.path_params["token"]
+            verify(web.backends.link_keys, token, now=web.backends.clock())
+            if waiting >= MOST_WAITING:
+                raise _busy()
+            waiting += 1
+            try:
+                clicked = asyncio.get_running_loop().run_in_executor(
+                    web.click_threads, endpoint, token, web.backends, request
+                )
+                return await asyncio.wait_for(clicked, PATIENCE_SECONDS)
+            except TimeoutError:
+                raise _busy() from None
+            finally:
+                waiting -= 1
 
         return answered
+
+
+def _busy() -> StoreUnavailable:
+    return StoreUnavailable("Too many clicks wait for the database or the storage.")

@@ -13,6 +13,10 @@ from queries_orchestration.model.public_url import clean_web_url, message_domain
     ("url", "clean", "domain"),
     [
         ("http://localhost:8080", "http://localhost:8080", "localhost"),
+        ("https://q.example.org:443/x", "https://q.example.org/x", "q.example.org"),
+        ("http://q.example.org:80", "http://q.example.org", "q.example.org"),
+        ("http://[::1]:80", "http://[::1]", "sender.example"),
+        ("http://q.example.org:443", "http://q.example.org:443", "q.example.org"),
         ("https://Q.example.org/root", "https://q.example.org/root", "q.example.org"),
         ("https://q.example.org./x", "https://q.example.org./x", "q.example.org"),
         ("https://bücher.example", "https://xn--bcher-kva.example", "xn--bcher-kva.example"),

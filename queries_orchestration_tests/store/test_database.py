@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, example, given, settings, strategies as st
-from sqlalchemy.exc import IntegrityError, StatementError
+from sqlalchemy.exc import IntegrityError, ProgrammingError, StatementError
 
 from queries_orchestration.model.errors import InvalidSettings, StoreUnavailable
 from queries_orchestration.store import database as store_database
@@ -225,3 +225,52 @@ def test_kept_connections_that_the_server_has_ended_meanwhile_fail_nobody(
         one.scalar(ours)
     with kept.read() as one:
         assert one.scalar(ours) is not None
+
+
+def test_a_connection_that_failed_is_not_kept_nor_what_it_began_with(
+    postgres: PostgresServer,
+) -> None:
+    url = postgres.create_database()
+    name = url.rpartition("/")[2]
+    kept = Database(url, kept_connections=2)
+
+    def set_default(change: str) -> None:
+        with Database(url).session() as operator:
+            operator.execute(sa.text("SET default_transaction_read_only = off"))
+            operator.execute(sa.text(f"ALTER DATABASE {name} {change}"))
+
+    def write() -> None:
+        with kept.transaction() as connection:
+            connection.execute(sa.text("CREATE TABLE IF NOT EXISTS things (number integer)"))
+
+    set_default("SET default_transaction_read_only = on")
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            write()
+    set_default("RESET default_transaction_read_only")
+    write()
+    # What was asked of it wrongly is no fault of the connection.
+    ours = sa.text("SELECT pg_backend_pid()")
+    with kept.read() as connection:
+        backend = connection.scalar(ours)
+    with pytest.raises(ProgrammingError), kept.read() as connection:
+        connection.execute(sa.text("SELECT nothing"))
+    with kept.read() as connection:
+        assert connection.scalar(ours) == backend
+    postgres.drop(url)
+
+
+def test_a_statement_of_a_server_that_people_wait_for_ends(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_database, "PATIENCE_SECONDS", 1)
+    url = postgres.create_database()
+    kept = Database(url, kept_connections=1)
+    for opened in (kept.read, kept.glance):
+        with pytest.raises(StoreUnavailable), opened() as connection:
+            connection.execute(sa.text("SELECT pg_sleep(60)"))
+    with kept.read() as connection:
+        assert connection.scalar(sa.text("SELECT 1")) == 1
+        waits = connection.connection.driver_connection.info.dsn_parameters  # type: ignore[union-attr]
+        assert waits["tcp_user_timeout"] == "20000"  # a host that went silent is given up, too
+    postgres.drop(url)

@@ -58,6 +58,24 @@ def test_what_was_rolled_back_is_planned_still(kept: Database) -> None:
             assert connection.scalar(broken, {"by": 1}) == 1
 
 
+def test_what_a_column_has_become_is_planned_anew(kept: Database) -> None:
+    with kept.transaction() as connection:
+        connection.execute(sa.text("CREATE TABLE things (title varchar(9))"))
+        connection.execute(sa.text("INSERT INTO things VALUES ('one')"))
+    title = as_prepared(
+        sa.select(sa.column("title", sa.Text)).select_from(sa.table("things")), "tried"
+    )
+    for number in (19, 29):
+        with kept.glance() as connection:
+            assert connection.scalar(title) == "one"
+        with Database(kept.url).transaction() as connection:
+            connection.execute(
+                sa.text(f"ALTER TABLE things ALTER COLUMN title TYPE varchar({number})")
+            )
+    with kept.glance() as connection:
+        assert connection.scalar(title) == "one"
+
+
 def test_a_new_connection_plans_it_anew(kept: Database) -> None:
     statement = as_prepared(tried(8), "tried")
     with kept.read() as connection:

@@ -89,6 +89,9 @@ def test_a_range_and_what_goes_on_with_the_same_file_only(site: Site) -> None:
     beyond = site.client.get(path, headers={"Range": f"bytes={size}-"})
     assert (beyond.status_code, beyond.content) == (416, b"")
     assert beyond.headers["content-range"] == f"bytes */{size}"
+    for part in ("bytes=0-9", f"bytes={size}-"):  # of a GET alone
+        whole = site.client.head(path, headers={"Range": part})
+        assert (whole.status_code, whole.headers["content-length"]) == (200, str(size))
     several = site.client.get(path, headers={"Range": "bytes=0-1,3-4"})
     assert (several.status_code, several.content) == (200, CONTENT)
 

@@ -80,7 +80,16 @@ def test_offsets_that_once_had_seconds_are_told(office: Site) -> None:
     assert answer.json()["slots"][0]["local"].startswith("1960-01-0")
 
 
-@pytest.mark.parametrize("reason", ["a\0b", "a\nb", "x" * 501])
+@pytest.mark.parametrize("path", ["pause", "transfer", "repin", "run-now"])
+def test_keys_too_many_are_one_fault(office: Site, path: str) -> None:
+    many = {f"k{number}": 1 for number in range(10_000)}
+    answer = ask(office, "POST", f"{WEEKLY}/{path}", json=many)
+    assert (answer.status_code, len(answer.json()["faults"])) == (422, 1)
+
+
+@pytest.mark.parametrize(
+    "reason", ["a\0b", "a\nb", "x" * 501, "\ufeff", " \u200b", "\U000e0001", "a\u202eb", "\u2066"]
+)
 def test_a_reason_is_one_line(office: Site, reason: str) -> None:
     for path in (f"{WEEKLY}/pause", f"{WEEKLY}/run-now"):
         assert ask(office, "POST", path, json={"reason": reason}).status_code == 422

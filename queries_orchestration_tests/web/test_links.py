@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ from httpx2 import Response
 from queries_orchestration.model.link_keys import LinkKeys
 from queries_orchestration.storage.local import LocalStorage
 from queries_orchestration.store.database import Database
+from queries_orchestration.web import link_route
+from queries_orchestration.web.app import CLICK_THREADS
 from queries_orchestration_tests.deliveries.wider_house import JANE, catalog, outside_of, token_to
 from queries_orchestration_tests.downloads import put_file, recorded
 from queries_orchestration_tests.house import CATALOG, MONDAY, WEEK, House
@@ -170,6 +174,23 @@ def test_what_is_down_is_no_refusal_and_says_so(site: Site) -> None:
     assert answers[0].headers["retry-after"] == "30"
     assert "try again" in answers[0].text
     assert len(recorded(house, export_id(house))) == 1
+
+
+def test_while_clicks_wait_others_are_told_to_try_again_and_what_is_no_link_is_refused(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_route, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(link_route, "MOST_WAITING", CLICK_THREADS + 2)
+    path, asked = f"/d/{token_to(site.house, BOB)}", Event()
+    monkeypatch.setattr(LocalStorage, "size", lambda *_: asked.wait(60))
+    try:
+        with ThreadPoolExecutor(CLICK_THREADS + 4) as people:
+            answers = list(people.map(lambda _: site.client.get(path), range(CLICK_THREADS + 4)))
+            assert {one.status_code for one in answers} == {503}
+            assert {one.headers["retry-after"] for one in answers} == {"30"}
+            assert site.client.get("/d/made-up").status_code == 410
+    finally:
+        asked.set()
 
 
 def test_looking_at_the_unsubscribe_page_changes_nothing_and_its_button_does(site: Site) -> None:

@@ -19,6 +19,12 @@ from queries_orchestration_tests.deliveries.wider_house import token_to
 from queries_orchestration_tests.house import House, build_house
 
 BOB = "bob@example.org"
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Version": "13",
+}
 
 
 @dataclass
@@ -103,6 +109,8 @@ def test_no_token_reaches_the_output_of_a_server_whatever_happens(house: House) 
         for path in (f"/d/{token[:-3]}", f"/x/{token}", f"/d/{token}?x={token}"):
             served.ask(path)
         assert served.ask(f"/d/{token}", method="BREW")[0] in (400, 405)
+        for path in (f"/d/{token}", f"/u/{unsubscribing}", f"/files/{stored}"):
+            served.ask(path, headers=UPGRADE)
         assert served.ask("/api/v1/exports", headers={"Authorization": f"Bearer {token}"})[0] == 401
         # What fails here is told in the log, and by its code alone.
         files = house.folder / "home" / "files"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from fastapi import APIRouter, BackgroundTasks, Response
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field
 
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.cancel import cancel_export
@@ -20,28 +20,17 @@ from queries_orchestration.orchestration.publish_now import publish_now
 from queries_orchestration.store.refusals import refusals_recorded
 from queries_orchestration.telling.exports import export_json
 from queries_orchestration.web.asked import BackendsOf, Caller, CallerOf
+from queries_orchestration.web.bodies import Body
 from queries_orchestration.web.clicks import ClientKey
 from queries_orchestration.web.cursors import CursorOf, LimitOf, read_cursor, write_cursor
 from queries_orchestration.web.named import source_asked
 from queries_orchestration.web.problems import documented
 
-MOST_KEYS: Final = 20
-
 router = APIRouter(prefix="/exports", tags=["exports"])
 
 
-class StartExport(BaseModel):
+class StartExport(Body):
     """What file of what."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_few_keys(cls, given: Any) -> Any:
-        # Each key too many is a fault of its own, which takes its time.
-        if isinstance(given, dict) and len(given) > MOST_KEYS:
-            raise ValueError("has more keys than there are")
-        return given
 
     source: str = Field(max_length=200, examples=["late-departures"])
     format: str = Field(max_length=10, examples=["csv"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Header, Request, Response
 
 from queries_orchestration.exports.open_link import redeem
 from queries_orchestration.web.asked import BackendsOf
@@ -29,9 +29,11 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
 def stored_file(
     token: TokenOf,
     backends: BackendsOf,
+    request: Request,
     range_: Annotated[str | None, Header(alias="Range", description="One range of bytes.")] = None,
     if_range: Annotated[str | None, Header(description="The ETag of what was begun.")] = None,
 ) -> Response:
     """Give the file to whoever holds its link, until five minutes after it was made."""
     file = redeem(backends.storage, token, now=backends.clock())
-    return FileAnswer(file, asked_range=range_, if_range=if_range)
+    asked_range = range_ if request.method == "GET" else None  # a range is of a GET alone
+    return FileAnswer(file, asked_range=asked_range, if_range=if_range)

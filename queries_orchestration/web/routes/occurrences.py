@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, BackgroundTasks, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from queries_orchestration.deliveries.authority import occurrence_governed_by
 from queries_orchestration.deliveries.resend import resend as admit_resend
@@ -16,6 +16,7 @@ from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store.refusals import refusals_recorded
 from queries_orchestration.telling.occurrences import occurrence_json
 from queries_orchestration.web.asked import BackendsOf, Caller, CallerOf
+from queries_orchestration.web.bodies import Body
 from queries_orchestration.web.clicks import Reason
 from queries_orchestration.web.problems import documented
 from queries_orchestration.web.routes.examples import OCCURRENCE, shown
@@ -115,10 +116,8 @@ class ToldOccurrence(BaseModel):
     notices: list[ToldNotice]
 
 
-class Resend(BaseModel):
+class Resend(Body):
     """Why, for the history."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: Reason | None = Field(None, examples=["Their mailbox was full."])
 

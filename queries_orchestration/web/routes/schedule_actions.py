@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, BackgroundTasks, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from queries_orchestration.deliveries import schedule_changes
 from queries_orchestration.deliveries.run_now import run_now as admit
@@ -14,6 +14,7 @@ from queries_orchestration.orchestration.publish_now import publish_now
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import people
 from queries_orchestration.web.asked import BackendsOf, Caller, CallerOf
+from queries_orchestration.web.bodies import Body
 from queries_orchestration.web.clicks import ClientKey, Reason
 from queries_orchestration.web.etags import TAGGED
 from queries_orchestration.web.named import schedule_asked
@@ -24,18 +25,14 @@ from queries_orchestration.web.routes.schedules import BODY_REFUSED, ToldSchedul
 router = APIRouter(prefix="/schedules/{name}", tags=["schedules"])
 
 
-class Pause(BaseModel):
+class Pause(Body):
     """Why."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: Reason = Field(examples=["The numbers are being checked."])
 
 
-class Repin(BaseModel):
+class Repin(Body):
     """To which version, with which values."""
-
-    model_config = ConfigDict(extra="forbid")
 
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
         None, description="Of its query; default: the current one."
@@ -47,19 +44,15 @@ class Repin(BaseModel):
     )
 
 
-class Transfer(BaseModel):
+class Transfer(Body):
     """To whom, and why."""
-
-    model_config = ConfigDict(extra="forbid")
 
     to: str = Field(max_length=200, description="The name of the new owner.", examples=["bob"])
     reason: Reason | None = Field(None, examples=["Ada is on leave."])
 
 
-class RunNow(BaseModel):
+class RunNow(Body):
     """Why, for the history."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: Reason | None = Field(None, examples=["The numbers were corrected."])
 

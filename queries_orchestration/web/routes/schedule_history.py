@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from queries_orchestration.deliveries.authority import schedule_named_by
 from queries_orchestration.deliveries.unsubscribe import resubscribe as admit
@@ -13,6 +13,7 @@ from queries_orchestration.store import occurrences
 from queries_orchestration.telling.occurrences import occurrence_json
 from queries_orchestration.telling.recipients import recipients_json, unsubscribed_json
 from queries_orchestration.web.asked import BackendsOf, CallerOf
+from queries_orchestration.web.bodies import Body
 from queries_orchestration.web.cursors import CursorOf, LimitOf, read_cursor, write_cursor
 from queries_orchestration.web.named import schedule_asked
 from queries_orchestration.web.problems import documented
@@ -46,10 +47,8 @@ class ToldRecipients(BaseModel):
     unsubscribed: list[ToldUnsubscribed]
 
 
-class Resubscribe(BaseModel):
+class Resubscribe(Body):
     """Who may have messages again, at their own wish."""
-
-    model_config = ConfigDict(extra="forbid")
 
     recipient: str = Field(
         max_length=200,
