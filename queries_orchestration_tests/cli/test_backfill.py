@@ -48,6 +48,9 @@ def test_it_tells_what_it_admits_of_each_day_and_does_it_once(
     assert again.status == 0
     assert again.out.splitlines()[0].split() == ["DAY", "MISSED", "MISSING"]
     assert again.out.splitlines()[1].split() == [day(3), "0", "0"]
+    history = call(late_house.environment, "history", "daily").out
+    assert " ".join(history.split()).count("backfilled, admitted at") == 2
+    assert "missed before: A newer slot" in " ".join(history.split())
     events = [one for one in trail(late_house) if one.action == "backfill_launched"]
     assert [one.by for one in events] == [OPERATOR] * 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,15 +11,18 @@ import sqlalchemy as sa
 
 from queries_orchestration.deliveries import schedule_changes
 from queries_orchestration.deliveries.backfill import Backfilled, backfill, backfill_range
+from queries_orchestration.deliveries.resolve import resolve
 from queries_orchestration.deliveries.stop_dispatch import start_dispatch, stop_dispatch
 from queries_orchestration.model.audit import OPERATOR, By
 from queries_orchestration.model.backfills import HISTORY
 from queries_orchestration.model.errors import NotFound, Refused
-from queries_orchestration.settings import DELIVERY_LANE
+from queries_orchestration.receives.start import NothingToDo, start
+from queries_orchestration.settings import DELIVERY_LANE, REPORT_LANE
 from queries_orchestration.store import tables
-from queries_orchestration.store.missed import miss_waiting
+from queries_orchestration.store.missed import miss_waiting, record_missed
 from queries_orchestration_tests.deliveries.audited import MORE, actions, only
 from queries_orchestration_tests.house import MONDAY, SET_UP, WEEK, House
+from queries_orchestration_tests.report_house import build_report_house
 
 HOURLY = """\
 workspace: {{name: acme}}
@@ -258,6 +262,37 @@ def test_what_it_admits_is_missed_by_no_newer_slot_but_by_a_pause_of_its_schedul
     assert hours(hourly, FRIDAY) == [8, 9, 10, 11]
     overtaken = 1  # the slot of 14:00, which waited for that of 13:00
     assert fill(hourly, FRIDAY).missed == missed + overtaken
+
+
+def test_the_render_of_a_backfilled_report_comes_last_too(
+    tmp_path: Path, store_url: str, source_url: str
+) -> None:
+    house = build_report_house(tmp_path, store_url, source_url)
+    house.clock.at = MONDAY
+    with house.backends.database.transaction() as connection:
+        record_missed(
+            connection,
+            house.workspace_id,
+            house.schedule().id,
+            {MONDAY: "It was missed."},
+            via="recurrence",
+            at=MONDAY,
+        )
+    assert fill(house, MONDAY.date()) == Backfilled(missed=1)
+    (offer,) = house.offer(DELIVERY_LANE)
+    receive = start(
+        house.backends, offer.key, lane=offer.lane, offer_number=offer.number, run_id="test"
+    )
+    assert not isinstance(receive, NothingToDo)
+    resolve(house.backends, receive)
+    asked = house.ask_export("sales", file_format="pdf")
+
+    renders = house.offer(REPORT_LANE)
+
+    assert [(one.key == asked, one.backfill, one.priority) for one in renders] == [
+        (True, False, 0),
+        (False, True, -1_001),
+    ]
 
 
 def test_while_all_dispatching_is_stopped_nothing_is_admitted(house: House) -> None:
