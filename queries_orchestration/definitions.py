@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
+from queries_orchestration.orchestration.backfill import backfill_occurrences
 from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence
 from queries_orchestration.orchestration.dispatcher import dispatch_deliveries
 from queries_orchestration.orchestration.export_query import export_query
@@ -22,7 +23,14 @@ from queries_orchestration.orchestration.resources import (
 from queries_orchestration.orchestration.sweep import sweep_hourly, sweep_uploads
 
 defs = dg.Definitions(
-    jobs=[deliver_occurrence, resend, export_query, render_report, sweep_uploads],
+    jobs=[
+        deliver_occurrence,
+        resend,
+        backfill_occurrences,
+        export_query,
+        render_report,
+        sweep_uploads,
+    ],
     schedules=[dispatch_deliveries, sweep_hourly],
     sensors=[offer_deliveries, offer_exports, offer_reports],
     resources={

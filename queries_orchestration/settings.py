@@ -25,6 +25,9 @@ REPORT_LANE: Final = "report"
 LANE_WIDTHS: Final[Mapping[str, int]] = {DELIVERY_LANE: 3, EXPORT_LANE: 2, REPORT_LANE: 1}
 """Runs at once per lane; ``dagster.yaml`` states the same numbers."""
 
+BACKFILL_LANE: Final = "backfill"
+"""Of the runs that admit what is to be backfilled; ``dagster.yaml`` lets one go at a time."""
+
 MAX_RECEIVES: Final = 3
 
 PREFIX: Final = "QUERIES_"
@@ -286,6 +289,10 @@ class Settings:
     def lane_offers(self, lane: str) -> int:
         """Return how many offers of ``lane`` may be live at once."""
         return 2 * LANE_WIDTHS[lane] + 10
+
+    def backfill_places(self, lane: str) -> int:
+        """Return how much work of backfills may be offered or run at once: a place stays free."""
+        return max(1, LANE_WIDTHS[lane] - 1)
 
     def lane_deadline(self, lane: str) -> float:
         """Return the seconds that one receive of ``lane`` may take."""

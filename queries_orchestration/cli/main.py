@@ -12,6 +12,7 @@ import sys
 import click
 
 from queries_orchestration.cli.audit import audit
+from queries_orchestration.cli.backfill import backfill
 from queries_orchestration.cli.catalog import catalog
 from queries_orchestration.cli.check import check
 from queries_orchestration.cli.dispatch import dispatch
@@ -51,6 +52,7 @@ for command in (
     dispatch,
     run_now,
     resend,
+    backfill,
     export,
     exports,
     history,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from queries_orchestration.cli.output import local_text
+from queries_orchestration.store.occurrences import BACKFILL
 from queries_orchestration.telling.recipients import recipient_text
 
 
@@ -41,6 +42,9 @@ def notes_text(told: dict[str, Any]) -> list[str]:
         why = f": {told['reason']}" if told["reason"] else ""
         when = local_text(told["admitted_at"])
         notes.append(f"{what}, asked for by {told['requested_by']} at {when}{why}")
+    if told["via"] == BACKFILL:
+        missed = f"; missed before: {told['reason']}" if told["reason"] else ""
+        notes.append(f"backfilled, admitted at {local_text(told['admitted_at'])}{missed}")
     if told["source_changed"]:
         notes.append("its source has changed since the schedule was set up")
     if told["message_fault"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
 import click
@@ -39,6 +39,22 @@ class Instant(click.ParamType[datetime]):
             return instant.astimezone(UTC)
         except (ValueError, OverflowError):
             self.fail(f"{value!r} is not an ISO 8601 instant.", param, ctx)
+
+
+class Day(click.ParamType[date]):
+    """A date as in 2027-01-04."""
+
+    name = "day"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        try:
+            day = date.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a date as in 2027-01-04.", param, ctx)
+        if not EARLIEST_YEAR <= day.year <= LATEST_YEAR:
+            years = f"{EARLIEST_YEAR} and {LATEST_YEAR}"
+            self.fail(f"{value!r} is not between the years {years}.", param, ctx)
+        return day
 
 
 def _values(

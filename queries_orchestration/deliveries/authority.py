@@ -59,7 +59,7 @@ def governed_schedules(
 
 
 def _governed(connection: Connection, schedule: Schedule | None, by: By) -> Schedule:
-    if schedule is None or not _governs(connection, schedule, by):
+    if schedule is None or not governs(connection, schedule, by):
         raise no_such_schedule()
     return schedule
 
@@ -83,12 +83,13 @@ def occurrence_governed_by(
     """
     found = occurrences.get(connection, workspace_id, key) if is_one_line(key) else None
     schedule = found and schedules.get(connection, workspace_id, found.schedule_id)
-    if not found or not schedule or not _governs(connection, schedule, by):
+    if not found or not schedule or not governs(connection, schedule, by):
         raise NotFound("There is no such occurrence, or its schedule is not yours to run.")
     return found, schedule
 
 
-def _governs(connection: Connection, schedule: Schedule, by: By) -> bool:
+def governs(connection: Connection, schedule: Schedule, by: By) -> bool:
+    """Tell whether who asks has authority over a schedule."""
     if by.person_id is None:
         return by.governs_all
     person = people.get(connection, schedule.workspace_id, by.person_id)

@@ -24,7 +24,7 @@ def miss_if_too_late(backends: Backends, receive: Receive) -> bool:
     """Settle an occurrence as missed that is beyond its schedule's lateness limit; False if not.
 
     Once anything may have been sent it is too late for that: the others get theirs, too. What a
-    person asks for has no limit.
+    person asks for has no limit, nor has what a backfill admits.
 
     Raises:
         ReceiveLost: a newer receive took the work.
@@ -34,7 +34,7 @@ def miss_if_too_late(backends: Backends, receive: Receive) -> bool:
         claims.hold(connection, receive)
         workspace_id = receive.workspace_id
         occurrence = occurrences.get(connection, workspace_id, receive.key)
-        if occurrence is None or occurrence.slot is None:
+        if occurrence is None or occurrence.slot is None or occurrence.is_backfilled:
             return False
         schedule = schedules.get(connection, workspace_id, occurrence.schedule_id)
         if schedule is None or schedule.lateness_limit is None:

@@ -168,6 +168,7 @@ def resolve(backends: Backends, receive: Receive) -> None:
             moment=occurrence.slot or occurrence.admitted_at,
             at=backends.clock(),
             environment=backends.environment,
+            backfill=occurrence.is_backfilled,
         )
         occurrences.change(
             connection,
@@ -197,6 +198,7 @@ def queue_export(
     moment: datetime,
     at: datetime,
     environment: Mapping[str, str],
+    backfill: bool = False,
 ) -> str:
     """Open the source as the actor and queue its export, with the request; returns its id.
 
@@ -206,6 +208,7 @@ def queue_export(
     Args:
         moment: what relative values count from: the slot, not the execution.
         at: now, by the calendar clock.
+        backfill: whether a report's render comes after all others.
 
     Raises:
         As ``exports.open_source``; then nothing was written.
@@ -236,7 +239,8 @@ def queue_export(
         at=at,
     )
     if source.kind == "report":
-        claims.wait(connection, schedule.workspace_id, export_id, lane=lane_of(source.kind))
+        lane = lane_of(source.kind)
+        claims.wait(connection, schedule.workspace_id, export_id, lane=lane, backfill=backfill)
     return export_id
 
 

@@ -45,11 +45,12 @@ def count(
 ) -> Consequence:
     """Write the streak, and pause when it is due, in the caller's transaction.
 
-    A test and a resend count for nothing.
+    A test, a resend and a slot that a backfill delivers count for nothing.
     """
     workspace_id, schedule_id = occurrence.workspace_id, occurrence.schedule_id
     change = streak_change(settlement.outcome, automatic=occurrence.is_automatic)
-    if change == "untouched" or occurrence.purpose != "delivery":
+    counts = occurrence.purpose == "delivery" and not occurrence.is_backfilled
+    if change == "untouched" or not counts:
         return Consequence(schedules.streak_of(connection, workspace_id, schedule_id))
     if change == "reset":
         schedules.reset_streak(connection, workspace_id, schedule_id)

@@ -29,6 +29,7 @@ Action = Literal[
     "run_launched",
     "test_launched",
     "resend_launched",
+    "backfill_launched",
     "catalog_applied",
     "unsubscribed",
     "resubscribed",

@@ -9,9 +9,10 @@ from __future__ import annotations
 import base64
 import re
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 _ID = re.compile("[a-z2-7]{26}")
+_SLOT = "%Y%m%dT%H%M%SZ"
 
 
 def new_id() -> str:
@@ -26,7 +27,13 @@ def is_id(text: str) -> bool:
 
 def slot_key(schedule_id: str, slot: datetime) -> str:
     """Return the key of the occurrence that ``schedule_id`` has at ``slot`` (an instant)."""
-    return f"{schedule_id}@{slot.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    return f"{schedule_id}@{slot.astimezone(UTC).strftime(_SLOT)}"
+
+
+def day_of_slot(key: str) -> date | None:
+    """Return the UTC day of the slot whose occurrence has ``key``; None if it is of none."""
+    _, mark, slot = key.partition("@")
+    return datetime.strptime(slot, _SLOT).date() if mark else None  # noqa: DTZ007 a day in UTC
 
 
 def request_key(schedule_id: str, request_id: str) -> str:

@@ -1,10 +1,14 @@
-"""What an operator starts in Dagster's Launchpad for a person: a run-now request, a resend."""
+"""What an operator starts in Dagster: a run-now request or a resend for a person, a backfill."""
 
 from __future__ import annotations
 
+from datetime import date
+from functools import partial
+
+from queries_orchestration.deliveries.backfill import Backfilled, backfill
 from queries_orchestration.deliveries.resend import resend
 from queries_orchestration.deliveries.run_now import run_now
-from queries_orchestration.model.audit import By, Subject
+from queries_orchestration.model.audit import SYSTEM, By, Subject
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import cross_workspace
@@ -86,6 +90,49 @@ def resend_from_launchpad(
             by=by,
             reason=reason.strip(),
         )
+
+
+def backfill_from_launchpad(
+    backends: Backends, day: date, *, workspace_id: str, schedule_id: str, person_id: str
+) -> Backfilled:
+    """Admit what nobody delivered on a UTC day.
+
+    Args:
+        workspace_id: of this workspace alone; empty: of the schedule's, or of all.
+        schedule_id: of this schedule alone; empty: of each.
+        person_id: who asks; empty: nobody is named, and the audit trail says the system. Dagster
+            does not tell who has launched a backfill, and its dialog takes no config.
+
+    Raises:
+        NotFound, Refused: as ``backfill``.
+    """
+    if schedule_id:
+        with backends.database.read() as connection:
+            of_schedule = cross_workspace.workspace_of_schedule(connection, schedule_id)
+        if of_schedule is None or workspace_id not in ("", of_schedule):
+            raise NotFound(f"There is no schedule {schedule_id}.")
+        workspace_id = of_schedule
+    by = By(via="dagster-ui", person_id=person_id) if person_id else SYSTEM
+    asked = partial(
+        backfill,
+        backends,
+        day,
+        by=by,
+        workspace_id=workspace_id or None,
+        schedule_id=schedule_id or None,
+    )
+    if not person_id or not workspace_id:
+        return asked()
+    subject = Subject("schedule", schedule_id) if schedule_id else None
+    with refusals_recorded(
+        backends.database,
+        workspace_id,
+        by=by,
+        attempted="backfill_launched",
+        subject=subject or Subject.asked("workspace", workspace_id),
+        clock=backends.clock,
+    ):
+        return asked()
 
 
 def _check_switched_on(backends: Backends) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import dagster as dg
 
+from queries_orchestration.model.ids import day_of_slot
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.deliver_occurrence import deliver_occurrence, start
 from queries_orchestration.orchestration.export_query import export_query, start_export
@@ -45,7 +46,12 @@ def tags_of(offer: Offer, settings: Settings) -> dict[str, str]:
         tags.PRIORITY: str(offer.priority),
         tags.MAX_RUNTIME: tags.max_runtime(offer.lane, settings),
     }
-    return carried | ({tags.SCHEDULE: offer.schedule_id} if offer.schedule_id else {})
+    if offer.schedule_id:
+        carried[tags.SCHEDULE] = offer.schedule_id
+    if offer.backfill:
+        day = day_of_slot(offer.key)
+        carried[tags.BACKFILL] = day.isoformat() if day else offer.lane
+    return carried
 
 
 def run_request_of(offer: Offer, settings: Settings) -> dg.RunRequest:

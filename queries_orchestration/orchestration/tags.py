@@ -12,6 +12,8 @@ OCCURRENCE: Final = "queries/occurrence"
 EXPORT: Final = "queries/export"
 SCHEDULE: Final = "queries/schedule"
 OFFER: Final = "queries/offer"
+BACKFILL: Final = "queries/backfill"
+"""Holds the UTC day of the slots that a backfill admits or delivers; of a render its lane."""
 
 PRIORITY: Final = "dagster/priority"
 MAX_RUNTIME: Final = "dagster/max_runtime"

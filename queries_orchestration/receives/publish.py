@@ -30,6 +30,7 @@ def offer_lane(
             live_limit=settings.lane_offers(lane),
             lease=settings.offer_lease,
             at_most=at_most,
+            backfill_limit=settings.backfill_places(lane),
         )
 
 

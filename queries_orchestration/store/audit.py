@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row, select, tuple_
 
-from queries_orchestration.model.audit import AuditEvent, By, Subject
+from queries_orchestration.model.audit import Action, AuditEvent, By, Subject
 from queries_orchestration.store.tables import audit_events
 
 _INSERT: Final = sa.insert(audit_events)
@@ -78,6 +79,25 @@ def listing(
         )
     newest = newest.order_by(audit_events.c.at.desc(), audit_events.c.id.desc()).limit(limit)
     return [_event(row) for row in connection.execute(newest)]
+
+
+def moments(
+    connection: Connection,
+    workspace_id: str,
+    subject: Subject,
+    actions: Collection[Action],
+    *,
+    since: datetime,
+) -> list[tuple[Action, datetime]]:
+    """Return when each of some actions was done with a subject, the oldest first."""
+    found = select(audit_events.c.action, audit_events.c.at).where(
+        audit_events.c.workspace_id == workspace_id,
+        audit_events.c.subject_kind == subject.kind,
+        audit_events.c.subject_id == subject.id,
+        audit_events.c.at >= since,
+        audit_events.c.action.in_(actions),
+    )
+    return [(row.action, row.at) for row in connection.execute(found.order_by(audit_events.c.at))]
 
 
 def _event(row: Row[Any]) -> AuditEvent:

@@ -34,7 +34,10 @@ class Receive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """Who holds a piece of work; instants are the lease clock's."""
+    """Who holds a piece of work; instants are the lease clock's.
+
+    Work of a ``backfill`` comes after all other.
+    """
 
     workspace_id: str
     key: str
@@ -45,6 +48,7 @@ class Claim:
     lease_until: datetime | None
     receive_number: int
     heartbeat_at: datetime | None
+    backfill: bool
 
 
 def get(connection: Connection, workspace_id: str, key: str) -> Claim | None:
@@ -76,8 +80,14 @@ def attempts(connection: Connection, workspace_id: str, key: str) -> list[Attemp
     )
 
 
-def wait(connection: Connection, workspace_id: str, key: str, *, lane: str) -> None:
-    """Let a new piece of work wait for its first offer."""
+def wait(
+    connection: Connection, workspace_id: str, key: str, *, lane: str, backfill: bool = False
+) -> None:
+    """Let a new piece of work wait for its first offer.
+
+    Args:
+        backfill: whether it comes after all other.
+    """
     connection.execute(
         sa.insert(claims).values(
             workspace_id=workspace_id,
@@ -85,6 +95,7 @@ def wait(connection: Connection, workspace_id: str, key: str, *, lane: str) -> N
             lane=lane,
             state="waiting",
             not_before=database.now(connection),
+            backfill=backfill,
         )
     )
 

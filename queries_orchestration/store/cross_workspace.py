@@ -8,17 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import Connection, and_, select
 
 from queries_orchestration.store import claims as claims_store, database, dispatch_stops
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.deliveries import Delivery
 from queries_orchestration.store.exports import Export
 from queries_orchestration.store.notices import Notice
-from queries_orchestration.store.offers import Offer, may_start, write_offer
+from queries_orchestration.store.offer_turns import (
+    busy_backfills,
+    live_by_workspace,
+    make,
+    next_in_turn,
+    with_schedule,
+)
+from queries_orchestration.store.offers import Offer, may_start
 from queries_orchestration.store.rows import Readable, every, one_or_none, readable, select_records
 from queries_orchestration.store.tables import (
     claims,
@@ -95,31 +102,58 @@ def due_schedules(
     )
 
 
+def active_schedules(connection: Connection, workspace_id: str | None) -> list[DueSchedule]:
+    """Return the active schedules of a workspace, None: of all, not read yet."""
+    which = schedules.c.state == "active"
+    if workspace_id is not None:
+        which = and_(which, schedules.c.workspace_id == workspace_id)
+    found = select_records(DueSchedule, schedules).where(which)
+    return every(connection, DueSchedule, found.order_by(schedules.c.workspace_id, schedules.c.id))
+
+
 def offer_waiting(
-    connection: Connection, lane: str, *, live_limit: int, lease: float, at_most: int | None = None
+    connection: Connection,
+    lane: str,
+    *,
+    live_limit: int,
+    lease: float,
+    at_most: int | None = None,
+    backfill_limit: int | None = None,
 ) -> list[Offer]:
     """Offer what waits in ``lane`` and may start, in fair turns over workspaces.
 
-    Nothing is offered while all dispatching is stopped.
+    The work of backfills comes last. Nothing is offered while all dispatching is stopped.
 
     Args:
         live_limit: how many offers of the lane may be live at once; the rest waits in the store.
         lease: seconds until an offer that no run has taken is made again.
         at_most: how many to make now, if fewer.
+        backfill_limit: how much work of backfills may be offered or run at once; None: any.
     """
     # Whoever offers at the same time would count the live offers without these.
     database.take_turn(connection, _OFFERING)
     if dispatch_stops.current(connection) is not None:
         return []
     at = database.now(connection)
-    live = _live_by_workspace(connection, lane, at)
-    room = live_limit - sum(live.values())
+    live = live_by_workspace(connection, lane, at)
+    room = live_limit - live.total
     if at_most is not None:
         room = min(room, at_most)
     if room <= 0:
         return []
-    next_ones = connection.execute(_next_in_turn(lane, at, live).limit(room)).all()
-    return _make(connection, lane, next_ones, live, at=at, lease=lease)
+    others = connection.execute(
+        next_in_turn(lane, at, live.others, backfill=False).limit(room)
+    ).all()
+    made = make(connection, lane, others, live, at=at, lease=lease)
+    room -= len(others)
+    if backfill_limit is not None:
+        room = min(room, backfill_limit - busy_backfills(connection, lane, at))
+    if room <= 0:
+        return made
+    backfills = connection.execute(
+        next_in_turn(lane, at, live.backfills, backfill=True).limit(room)
+    ).all()
+    return made + make(connection, lane, backfills, live, at=at, lease=lease)
 
 
 def offer_one(
@@ -135,23 +169,23 @@ def offer_one(
         return None
     at = database.now(connection)
     found = connection.execute(
-        _with_schedule(claims.c.lane).where(
+        with_schedule(claims.c.lane).where(
             claims.c.workspace_id == workspace_id, claims.c.key == key, *may_start(at)
         )
     ).one_or_none()
     if found is None:
         return None
-    live = _live_by_workspace(connection, found.lane, at)
-    if live_limit is not None and sum(live.values()) >= live_limit:
+    live = live_by_workspace(connection, found.lane, at)
+    if live_limit is not None and live.total >= live_limit:
         return None
-    made = _make(connection, found.lane, [found], live, at=at, lease=lease)
+    made = make(connection, found.lane, [found], live, at=at, lease=lease)
     return made[0] if made else None
 
 
 def live_offers(connection: Connection, lane: str, *, limit: int) -> list[Offer]:
     """Return the offers of ``lane`` that no run has taken yet, those whose lease ends first."""
     rows = connection.execute(
-        _with_schedule(claims.c.lane)
+        with_schedule(claims.c.lane)
         .where(
             claims_store.unfinished(),
             claims.c.lane == lane,
@@ -287,7 +321,7 @@ def unfinished(
     at = database.now(connection)
     is_stopped = dispatch_stops.current(connection) is not None
     rows = connection.execute(
-        _with_schedule(
+        with_schedule(
             claims.c.lane,
             claims.c.state,
             claims.c.not_before,
@@ -323,77 +357,3 @@ def unfinished(
             )
         )
     return waiting
-
-
-def _with_schedule(*columns: sa.ColumnElement[Any]) -> Select[Any]:
-    """Return a SELECT of claims, each with the schedule of its occurrence if it is one."""
-    return select(
-        claims.c.workspace_id,
-        claims.c.key,
-        claims.c.offer_number,
-        occurrences.c.schedule_id,
-        *columns,
-    ).outerjoin(
-        occurrences,
-        and_(
-            occurrences.c.workspace_id == claims.c.workspace_id,
-            occurrences.c.key == claims.c.key,
-        ),
-    )
-
-
-def _live_by_workspace(connection: Connection, lane: str, at: datetime) -> dict[str, int]:
-    counted = connection.execute(
-        select(claims.c.workspace_id, func.count().label("live"))
-        .where(
-            claims_store.unfinished(),
-            claims.c.lane == lane,
-            claims.c.state == "waiting",
-            claims.c.lease_until > at,
-        )
-        .group_by(claims.c.workspace_id)
-    )
-    return {row.workspace_id: row.live for row in counted}
-
-
-def _next_in_turn(lane: str, at: datetime, live: dict[str, int]) -> Select[Any]:
-    turn = func.row_number().over(
-        partition_by=claims.c.workspace_id,
-        order_by=[claims.c.not_before, occurrences.c.slot, claims.c.key],
-    )
-    # A workspace that already has live offers has had that many turns.
-    had = sa.case(live, value=claims.c.workspace_id, else_=0) if live else sa.literal(0)
-    waiting = (
-        _with_schedule((turn + had).label("turn"), claims.c.not_before)
-        .where(claims.c.lane == lane, *may_start(at))
-        .subquery()
-    )
-    return select(waiting).order_by(waiting.c.turn, waiting.c.not_before, waiting.c.key)
-
-
-def _make(
-    connection: Connection,
-    lane: str,
-    rows: Any,
-    live: dict[str, int],
-    *,
-    at: datetime,
-    lease: float,
-) -> list[Offer]:
-    made: list[Offer] = []
-    for row in rows:
-        number = row.offer_number + 1
-        if not write_offer(connection, row.workspace_id, row.key, number, at=at, lease=lease):
-            continue
-        made.append(
-            Offer(
-                workspace_id=row.workspace_id,
-                key=row.key,
-                schedule_id=row.schedule_id,
-                lane=lane,
-                number=number,
-                priority=-live.get(row.workspace_id, 0),
-            )
-        )
-        live[row.workspace_id] = live.get(row.workspace_id, 0) + 1
-    return made

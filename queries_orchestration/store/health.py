@@ -110,7 +110,8 @@ def silent_workers(connection: Connection, *, silence: float) -> list[Trouble]:
 def waiting_long(connection: Connection, *, longer_than: timedelta) -> list[Trouble]:
     """Return what could have started long ago, or was offered long ago, and no run took it.
 
-    What follows an unsettled slot of its schedule is left out: that one is told, if it hangs.
+    What follows an unsettled slot of its schedule is left out: that one is told, if it hangs. So is
+    what a backfill admitted, until it is offered: it waits until there is nothing else to do.
     """
     before = database.now(connection) - longer_than
     offered_long_ago = (
@@ -127,7 +128,7 @@ def waiting_long(connection: Connection, *, longer_than: timedelta) -> list[Trou
         _troubles(None, claims.c.not_before)
         .where(
             claims.c.state == "waiting",
-            or_(claims.c.not_before < before, offered_long_ago),
+            or_(and_(claims.c.not_before < before, ~claims.c.backfill), offered_long_ago),
             not_(follows_unsettled(claims)),
         )
         .order_by(claims.c.not_before, claims.c.key)

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, select
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.store import claims as claims_store, database
 from queries_orchestration.store.occurrences import (
+    BACKFILL,
     follows_unsettled,
     insert_into,
     same_work,
@@ -62,7 +63,8 @@ def miss_overtaken(
 ) -> int:
     """Record as missed what waits behind an unsettled predecessor while a newer slot is due.
 
-    An occurrence that a run may still take (a live offer) or has taken before is left alone.
+    An occurrence that a run may still take (a live offer) or has taken before is left alone, and so
+    is what a backfill admitted: it comes late anyway.
 
     Returns:
         How many occurrences with a slot earlier than ``before`` were recorded.
@@ -72,6 +74,7 @@ def miss_overtaken(
         workspace_id,
         schedule_id,
         occurrences.c.slot < before,
+        occurrences.c.via != BACKFILL,
         follows_unsettled(claims),
         because=because,
         at=at,

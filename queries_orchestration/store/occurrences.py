@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, select, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from queries_orchestration.model.errors import QueriesError
@@ -17,6 +17,8 @@ from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.rows import comes_after, every, one_or_none
 from queries_orchestration.store.tables import claims, occurrences
 
+BACKFILL: Final = "backfill"
+"""By what way a slot was admitted that was missed, or missing, before."""
 _STATE: Final = sa.case((occurrences.c.outcome.is_not(None), "settled"), else_=claims.c.state)
 
 
@@ -54,6 +56,11 @@ class Occurrence:
     def is_automatic(self) -> bool:
         """Whether the recurrence named it, rather than a person."""
         return self.slot is not None
+
+    @property
+    def is_backfilled(self) -> bool:
+        """Whether a backfill admitted it, after its time."""
+        return self.via == BACKFILL
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +243,8 @@ def missed_since_the_last(
 def follows_unsettled(work: Table) -> ColumnElement[bool]:
     """Return the condition that an earlier slot of the same schedule is not settled yet.
 
+    A slot that a backfill delivers waits for all earlier ones; no other waits for it.
+
     Args:
         work: the table whose row, of the same key, is asked about.
     """
@@ -249,6 +258,7 @@ def follows_unsettled(work: Table) -> ColumnElement[bool]:
             earlier.c.workspace_id == this.c.workspace_id,
             earlier.c.slot < this.c.slot,
             earlier.c.outcome.is_(None),
+            or_(this.c.via == BACKFILL, earlier.c.via != BACKFILL),
         )
         .exists()
     )

@@ -18,7 +18,8 @@ from queries_orchestration.store.tables import claims, offers
 class Offer:
     """One piece of work handed to Dagster; ``priority`` is minus the workspace's live offers.
 
-    ``schedule_id`` is of an occurrence; an export of its own has none.
+    ``schedule_id`` is of an occurrence; an export of its own has none. Work of a ``backfill`` comes
+    after all other.
     """
 
     workspace_id: str
@@ -27,6 +28,7 @@ class Offer:
     lane: str
     number: int
     priority: int
+    backfill: bool = False
 
     @property
     def run_key(self) -> str:

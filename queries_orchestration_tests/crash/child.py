@@ -7,14 +7,15 @@ import os
 import signal
 import sys
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
+from queries_orchestration.deliveries.backfill import backfill
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.resend import resend
 from queries_orchestration.deliveries.run_now import run_now
 from queries_orchestration.exports.admit import admit_export
-from queries_orchestration.model.audit import By
+from queries_orchestration.model.audit import OPERATOR, By
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.publish import publish
 from queries_orchestration.settings import load_settings
@@ -89,12 +90,17 @@ def _resend(backends: Backends, task: dict[str, Any]) -> None:
     publish(backends, task["workspace"], key, lambda _offer: "accepted")
 
 
+def _backfill(backends: Backends, task: dict[str, Any]) -> None:
+    backfill(backends, date.fromisoformat(task["day"]), by=OPERATOR)
+
+
 _RUNS = {
     "pass": _pass,
     "receive": _receive,
     "run-now": _run_now,
     "export": _export,
     "resend": _resend,
+    "backfill": _backfill,
 }
 
 

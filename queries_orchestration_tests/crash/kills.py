@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from queries_orchestration.settings import EXPORT_LANE, REPORT_LANE
 from queries_orchestration.store import cross_workspace
@@ -36,6 +36,20 @@ def kill_click_at(house: House, run: str, step: str, *, person: str, occurrence:
             "schedule": house.schedule().id,
             "occurrence": occurrence,
             "person": house.person(person),
+        },
+    )
+
+
+def kill_backfill_at(house: House, day: date, step: str, *, times: int = 1) -> None:
+    """Backfill a day in a child that is killed when it reaches ``step`` the given time."""
+    _killed(
+        house,
+        {
+            "run": "backfill",
+            "at": step,
+            "moment": house.clock.at.isoformat(),
+            "day": day.isoformat(),
+            "times": times,
         },
     )
 

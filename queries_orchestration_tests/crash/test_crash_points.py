@@ -24,6 +24,7 @@ from queries_orchestration_tests.crash.kills import (
     kill_receive_at,
 )
 from queries_orchestration_tests.crash.named_steps import named_steps
+from queries_orchestration_tests.crash.test_backfill_kills import IN_A_BACKFILL
 from queries_orchestration_tests.crash.test_pass_kills import (
     BEFORE_THE_SLOT,
     IN_EXPIRY,
@@ -94,6 +95,7 @@ KILLED_AT = {
     *IN_AN_EXPORT,
     *IN_A_CLICK,
     *IN_A_RESEND,
+    *IN_A_BACKFILL,
     IN_A_FAILURE,
     *IN_A_NOTICE,
     *IN_A_RESENDS_RECEIVE,

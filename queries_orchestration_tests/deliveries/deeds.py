@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from queries_orchestration.deliveries import schedule_changes
+from queries_orchestration.deliveries.backfill import backfill
 from queries_orchestration.deliveries.public_link import open_public_link
 from queries_orchestration.deliveries.resend import resend
 from queries_orchestration.deliveries.run_now import run_now
@@ -19,12 +20,14 @@ from queries_orchestration.exports.cancel import cancel_export
 from queries_orchestration.exports.download import download
 from queries_orchestration.model.audit import (
     OPERATOR,
+    SYSTEM,
     By,
     Subject,
 )
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.orchestration.launchpad import (
     admit_from_launchpad,
+    backfill_from_launchpad,
     resend_from_launchpad,
 )
 from queries_orchestration.store import outside_addresses
@@ -186,6 +189,30 @@ def send_again(house: House) -> Deed:
     return Subject("occurrence", key), by(house, "ada"), None
 
 
+def fill_a_day(house: House) -> Deed:
+    house.deliver(MONDAY + WEEK)
+    schedule_id, ada = house.schedule().id, by(house, "ada")
+    for _ in range(2):
+        backfill(
+            house.backends,
+            MONDAY.date(),
+            by=ada,
+            workspace_id=house.workspace_id,
+            schedule_id=schedule_id,
+        )
+    return Subject("schedule", schedule_id), ada, None
+
+
+def fill_a_day_in_dagster(house: House) -> Deed:
+    house.deliver(MONDAY + WEEK)
+    schedule_id = house.schedule().id
+    for _ in range(2):
+        backfill_from_launchpad(
+            house.backends, MONDAY.date(), workspace_id="", schedule_id=schedule_id, person_id=""
+        )
+    return Subject("schedule", schedule_id), SYSTEM, None
+
+
 def end_messages(house: House) -> Deed:
     house.deliver(MONDAY + 2 * WEEK)
     token = token_to(house, "jane@partner.example", "u")
@@ -246,6 +273,8 @@ DEEDS: dict[str, Callable[[House], Deed]] = {
     "run_launched in Dagster": launch_in_dagster,
     "test_launched": try_it,
     "resend_launched": send_again,
+    "backfill_launched": fill_a_day,
+    "backfill_launched in Dagster": fill_a_day_in_dagster,
     "unsubscribed": end_messages,
     "resubscribed": have_messages_again,
     "dispatch_stopped": stop,

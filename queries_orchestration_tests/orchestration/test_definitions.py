@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 import pytest
 
 from queries_orchestration.definitions import defs
+from queries_orchestration.orchestration.backfill import days
 
-JOBS = ("deliver_occurrence", "resend", "export_query", "render_report", "sweep_uploads")
+JOBS = (
+    "deliver_occurrence",
+    "resend",
+    "backfill_occurrences",
+    "export_query",
+    "render_report",
+    "sweep_uploads",
+)
 
 
 def test_the_definitions_load() -> None:
@@ -37,6 +46,11 @@ def test_jobs_schedules_and_tags_are_these() -> None:
     assert {name: tags for name, (tags, _) in jobs.items()} == {
         "deliver_occurrence": {"queries/lane": "delivery", "dagster/max_runtime": "1020"},
         "resend": {"queries/lane": "delivery", "dagster/max_runtime": "1020"},
+        "backfill_occurrences": {
+            "queries/lane": "backfill",
+            "dagster/priority": "-1000",
+            "dagster/max_runtime": "600",
+        },
         "export_query": {"queries/lane": "export", "dagster/max_runtime": "21720"},
         "render_report": {"queries/lane": "report", "dagster/max_runtime": "1020"},
         "sweep_uploads": {},
@@ -64,6 +78,16 @@ def test_jobs_schedules_and_tags_are_these() -> None:
         "offer_exports": ("export_query", 5, dg.DefaultSensorStatus.RUNNING),
         "offer_reports": ("render_report", 5, dg.DefaultSensorStatus.RUNNING),
     }
+
+
+def test_the_partitions_are_the_days_of_utc_up_to_today() -> None:
+    job = defs.resolve_job_def("backfill_occurrences")
+    at = datetime(2027, 1, 4, 0, 0, 1, tzinfo=UTC)
+
+    assert job.partitions_def == days
+    assert days.get_partition_keys(at)[-2:] == ["2027-01-03", "2027-01-04"]
+    assert days.get_partition_keys(at - timedelta(seconds=2))[-1] == "2027-01-03"
+    assert datetime.now(UTC).date().isoformat() in days.get_partition_keys()
 
 
 def test_no_op_has_a_retry_policy_of_dagster() -> None:

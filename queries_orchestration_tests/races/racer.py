@@ -11,12 +11,13 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final
 
+from queries_orchestration.deliveries.backfill import backfill
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.run_now import run_now
-from queries_orchestration.model.audit import By
+from queries_orchestration.model.audit import OPERATOR, By
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.publish import offer_lane
@@ -86,6 +87,11 @@ def _click(backends: Backends, task: Mapping[str, Any]) -> object:
     )
 
 
+def _backfill(backends: Backends, task: Mapping[str, Any]) -> object:
+    done = backfill(backends, date.fromisoformat(task["day"]), by=OPERATOR)
+    return {"missed": done.missed, "missing": done.missing}
+
+
 def _told(offer: Offer) -> dict[str, object]:
     return {"lane": offer.lane, "key": offer.key, "number": offer.number}
 
@@ -100,6 +106,7 @@ _DO: Final[Mapping[str, Callable[[Backends, Mapping[str, Any]], object]]] = {
     "offer": _offer,
     "take": _take,
     "click": _click,
+    "backfill": _backfill,
 }
 
 

@@ -124,6 +124,7 @@ def test_new_work_waits_from_now_by_the_databases_clock_and_is_nobodys(database:
         lease_until=None,
         receive_number=0,
         heartbeat_at=None,
+        backfill=False,
     )
     with database.read() as connection:
         assert claims.get(connection, "blue", KEY) is None

@@ -17,6 +17,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import CheckConstraint, Connection, ForeignKeyConstraint, UniqueConstraint
+from sqlalchemy.exc import IntegrityError
 
 from queries_orchestration.model.addresses import mailbox_digest, mailbox_key
 from queries_orchestration.model.errors import StoreUnavailable
@@ -31,7 +32,7 @@ from queries_orchestration.store import (
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.migrate import is_current, upgrade
 from queries_orchestration.store.tables import metadata
-from queries_orchestration_tests.store.valid_rows import fill, valid_rows
+from queries_orchestration_tests.store.valid_rows import SLOT, fill, valid_rows
 
 
 @pytest.fixture
@@ -257,6 +258,43 @@ def test_mailboxes_are_remembered_and_folded_anew(fresh: Database) -> None:
     digest = mailbox_digest("acme", f"{capitals}@e.test")
     assert delivery.mailbox_digest == unwanted.mailbox_digest == digest
     assert outside.mailbox == mailbox_key(f"{capitals}{final}@e.test")
+
+
+def test_the_trail_keeps_who_backfilled_on_the_way_back_and_its_rules_on_both_ways(
+    fresh: Database,
+) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+    event = valid_rows("acme")["audit_events"] | {"at": SLOT}
+    events = [
+        event | {"id": "done", "action": "backfill_launched"},
+        event
+        | {
+            "id": "refused",
+            "action": "refused",
+            "attempted": "backfill_launched",
+            "code": "not_found",
+        },
+    ]
+    with fresh.transaction() as connection:
+        fill(connection, "acme")
+        for one in events:
+            connection.execute(sa.insert(metadata.tables["audit_events"]).values(one))
+    with fresh.transaction() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0009")
+        told = connection.execute(
+            sa.text("SELECT action, attempted FROM audit_events WHERE id IN ('done', 'refused')")
+        ).all()
+        assert sorted(told) == [("refused", "run_launched"), ("run_launched", None)]
+    for ways in range(2):
+        with pytest.raises(IntegrityError), fresh.transaction() as connection:
+            connection.execute(sa.text("UPDATE audit_events SET code = 'other'"))
+        with pytest.raises(IntegrityError), fresh.transaction() as connection:
+            connection.execute(sa.text("DELETE FROM audit_events WHERE id = 'done'"))
+        if not ways:
+            upgrade(fresh.url)
+    assert is_current(fresh.url)
 
 
 def test_two_processes_that_upgrade_at_once_take_turns(database_url: str) -> None:

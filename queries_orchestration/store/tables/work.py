@@ -139,6 +139,8 @@ OUTCOMES: Final = (
     "cancelled",
 )
 
+# A trigger, which the migration makes, refuses to change an outcome: only a backfill takes one
+# back, and only `missed`.
 occurrences = Table(
     "occurrences",
     metadata,
@@ -182,6 +184,15 @@ Index(
     occurrences.c.schedule_id,
     occurrences.c.admitted_at,
 )
+# What a later slot of the schedule waits for.
+Index(
+    "ix_occurrences_unsettled",
+    occurrences.c.workspace_id,
+    occurrences.c.schedule_id,
+    occurrences.c.slot,
+    postgresql_where=occurrences.c.outcome.is_(None),
+    sqlite_where=occurrences.c.outcome.is_(None),
+)
 Index("ix_occurrences_export", occurrences.c.workspace_id, occurrences.c.export_id)
 
 # Who holds a piece of work, an occurrence or an export of its own; all by the lease clock.
@@ -197,6 +208,8 @@ claims = Table(
     Column("lease_until", Instant),
     Column("receive_number", Integer, nullable=False, server_default=text("0")),
     Column("heartbeat_at", Instant),
+    # Work of a backfill, which comes after all other: its occurrence, and the render of it.
+    Column("backfill", Boolean, nullable=False, server_default=text("false")),
     PrimaryKeyConstraint("workspace_id", "key"),
     UniqueConstraint("key"),
     # Of an occurrence or of an export, so that it can refer to neither.

@@ -1,0 +1,87 @@
+"""``queries backfill``: deliver what nobody delivered on some days, each slot once."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+
+import click
+
+from queries_orchestration.cli.asker import person_named, schedule_named, workspace_named
+from queries_orchestration.cli.output import json_option, print_json, print_table
+from queries_orchestration.cli.verb import pass_ready_settings
+from queries_orchestration.cli.words import Day, workspace_option
+from queries_orchestration.deliveries.backfill import backfill_range
+from queries_orchestration.model.audit import OPERATOR, By, Subject
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration.receives.backends import open_backends
+from queries_orchestration.settings import Settings
+from queries_orchestration.store.refusals import refusals_recorded
+
+
+@click.command()
+@click.argument("first", type=Day())
+@click.argument("last", type=Day(), required=False)
+@workspace_option
+@click.option("--schedule", metavar="NAME", help="Of this schedule alone; default: of all.")
+@click.option("--as", "person", metavar="PERSON", help="Who asks; default: the operator.")
+@json_option
+@pass_ready_settings
+def backfill(
+    settings: Settings,
+    first: date,
+    last: date | None,
+    workspace: str | None,
+    schedule: str | None,
+    person: str | None,
+    as_json: bool,
+) -> None:
+    """Deliver what was missed on a day, or on each from FIRST to LAST, by UTC.
+
+    Slots recorded as missed, and such without a record, of active schedules: after
+    their creation, in no pause, in the last 365 days. Asked twice, each is admitted
+    once. A running Dagster delivers them after all other work, or `queries tick --work`.
+    """
+    backends = open_backends(settings, os.environ, system_clock)
+    with backends.database.read() as connection:
+        place = workspace_named(connection, workspace)
+        asker = person_named(connection, place, person) if person else None
+        plan = schedule_named(connection, place, schedule) if schedule else None
+    by = By(via="command", person_id=asker.id) if asker else OPERATOR
+    with refusals_recorded(
+        backends.database,
+        place.id,
+        by=by,
+        attempted="backfill_launched",
+        subject=Subject("schedule", plan.id) if plan else Subject("workspace", place.id),
+        clock=backends.clock,
+    ):
+        done = list(
+            backfill_range(
+                backends,
+                first,
+                last or first,
+                by=by,
+                workspace_id=place.id,
+                schedule_id=plan.id if plan else None,
+            )
+        )
+    if as_json:
+        days = [
+            {
+                "day": day.isoformat(),
+                "missed": one.missed,
+                "missing": one.missing,
+                "passed_over": [{"schedule": id_, "code": code} for id_, code in one.passed_over],
+            }
+            for day, one in done
+        ]
+        print_json({"admitted": sum(one.admitted for _, one in done), "days": days})
+        return
+    print_table(
+        ["DAY", "MISSED", "MISSING"],
+        [[str(day), str(one.missed), str(one.missing)] for day, one in done],
+    )
+    for day, one in done:
+        for schedule_id, code in one.passed_over:
+            click.echo(f"{day}: passed over the schedule {schedule_id}: {code}.", err=True)

@@ -1,0 +1,138 @@
+"""What a backfill admits: slots without a record, and those that were recorded as missed.
+
+Each is admitted once: a slot without a record by the unique keys, a missed one by taking its
+outcome back, which only one can. What workers have begun three times stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from sqlalchemy import Connection, and_, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from queries_orchestration.model.ids import slot_key
+from queries_orchestration.settings import DELIVERY_LANE, MAX_RECEIVES
+from queries_orchestration.store import database
+from queries_orchestration.store.occurrences import BACKFILL, insert_into, same_work
+from queries_orchestration.store.tables import claims, occurrences
+
+
+def missed_slots(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    after: datetime,
+    until: datetime,
+) -> list[datetime]:
+    """Return the slots in (``after``, ``until``] that are recorded as missed and may be tried."""
+    may_be_tried = or_(
+        claims.c.key.is_(None),
+        and_(claims.c.state == "done", claims.c.receive_number < MAX_RECEIVES),
+    )
+    found = (
+        select(occurrences.c.slot)
+        .outerjoin(claims, same_work())
+        .where(
+            occurrences.c.workspace_id == workspace_id,
+            occurrences.c.schedule_id == schedule_id,
+            occurrences.c.slot > after,
+            occurrences.c.slot <= until,
+            occurrences.c.outcome == "missed",
+            may_be_tried,
+        )
+    )
+    return list(connection.scalars(found.order_by(occurrences.c.slot)))
+
+
+def admit_missing(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    slots: Iterable[datetime],
+    *,
+    at: datetime,
+) -> int:
+    """Insert the occurrences of slots that have no record; returns how many had none."""
+    rows = [
+        {
+            "workspace_id": workspace_id,
+            "key": slot_key(schedule_id, slot),
+            "schedule_id": schedule_id,
+            "slot": slot,
+            "via": BACKFILL,
+            "admitted_at": at,
+        }
+        for slot in slots
+    ]
+    if not rows:
+        return 0
+    inserting = insert_into(connection).on_conflict_do_nothing().returning(occurrences.c.key)
+    keys = connection.scalars(inserting, rows).all()
+    _let_wait(connection, workspace_id, keys)
+    return len(keys)
+
+
+def admit_missed(
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    slots: Collection[datetime],
+    *,
+    at: datetime,
+) -> int:
+    """Take the outcome of missed slots back, so that they wait; returns how many were missed.
+
+    Why each was missed stays as its reason. What an earlier receive had prepared is left alone: the
+    file is made anew.
+    """
+    if not slots:
+        return 0
+    reopening = (
+        update(occurrences)
+        .where(
+            occurrences.c.workspace_id == workspace_id,
+            occurrences.c.schedule_id == schedule_id,
+            occurrences.c.slot.in_(slots),
+            occurrences.c.outcome == "missed",
+        )
+        .values(
+            via=BACKFILL,
+            admitted_at=at,
+            reason=occurrences.c.message,
+            outcome=None,
+            code=None,
+            message=None,
+            settled_at=None,
+            actor_id=None,
+            export_id=None,
+            source_changed=False,
+            message_fault=None,
+        )
+        .returning(occurrences.c.key)
+    )
+    keys = connection.scalars(reopening).all()
+    _let_wait(connection, workspace_id, keys)
+    return len(keys)
+
+
+def _let_wait(connection: Connection, workspace_id: str, keys: Collection[str]) -> None:
+    """Let the work wait for an offer; what waited before it was missed keeps its numbers."""
+    if not keys:
+        return
+    is_postgresql = connection.dialect.name == "postgresql"
+    inserting = (postgresql.insert if is_postgresql else sqlite.insert)(claims)
+    waiting = {
+        "lane": DELIVERY_LANE,
+        "state": "waiting",
+        "not_before": database.now(connection),
+        "backfill": True,
+    }
+    connection.execute(
+        inserting.on_conflict_do_update(
+            index_elements=[claims.c.workspace_id, claims.c.key], set_=waiting
+        ),
+        [{"workspace_id": workspace_id, "key": key} | waiting for key in keys],
+    )

@@ -1,0 +1,81 @@
+"""``queries backfill``: the days that nobody delivered, for operators."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from queries_orchestration.model.audit import OPERATOR
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration_tests.cli.conftest import Call
+from queries_orchestration_tests.deliveries.audited import only, trail
+from queries_orchestration_tests.house import House
+
+
+@pytest.fixture
+def late_house(small_house: House) -> House:
+    """The small house as of today; its noon of two days ago was missed."""
+    today = system_clock().replace(hour=13, minute=0)
+    small_house.clock.at = today - timedelta(days=4)
+    small_house.apply(
+        "workspace: {name: acme}\n"
+        "schedules:\n  daily: {title: Daily, query: all-orders, owner: ada, cron: 0 12 * * *,"
+        " time_zone: UTC, format: csv, recipients: [bob]}\n"
+    )
+    small_house.deliver(today - timedelta(days=1))
+    return small_house
+
+
+def day(ago: int) -> str:
+    return (system_clock() - timedelta(days=ago)).date().isoformat()
+
+
+def test_it_tells_what_it_admits_of_each_day_and_does_it_once(
+    late_house: House, call: Call
+) -> None:
+    asked = ("backfill", day(3), day(1), "--schedule", "daily")
+
+    told = call(late_house.environment, *asked, "--json").json()
+
+    assert told["admitted"] == 2
+    assert [(one["day"], one["missed"], one["missing"]) for one in told["days"]] == [
+        (day(3), 1, 0),
+        (day(2), 1, 0),
+        (day(1), 0, 0),
+    ]
+    again = call(late_house.environment, *asked)
+    assert again.status == 0
+    assert again.out.splitlines()[0].split() == ["DAY", "MISSED", "MISSING"]
+    assert again.out.splitlines()[1].split() == [day(3), "0", "0"]
+    history = call(late_house.environment, "history", "daily").out
+    assert " ".join(history.split()).count("backfilled, admitted at") == 2
+    assert "missed before: A newer slot" in " ".join(history.split())
+    events = [one for one in trail(late_house) if one.action == "backfill_launched"]
+    assert [one.by for one in events] == [OPERATOR] * 2
+
+
+def test_a_person_without_authority_is_refused_and_recorded(late_house: House, call: Call) -> None:
+    told = call(
+        late_house.environment, "backfill", day(2), "--schedule", "daily", "--as", "bob", "--json"
+    )
+
+    assert (told.status, told.refusal()["code"]) == (2, "not_found")
+    assert only(late_house, "refused").attempted == "backfill_launched"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("yesterday",), "usage"),
+        (("9999-01-01",), "usage"),
+        ((day(-2),), "future_day"),
+        (("2020-01-01",), "before_history"),
+        ((day(1), day(2)), "empty_range"),
+        ((day(1), "--schedule", "unknown"), "not_found"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    words: tuple[str, ...], code: str, late_house: House, call: Call
+) -> None:
+    assert call(late_house.environment, "backfill", *words, "--json").refusal()["code"] == code

@@ -1,0 +1,46 @@
+"""kill -9 at every step of a backfill: launched again, it admits what is left, nothing twice."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from queries_orchestration.deliveries.backfill import backfill
+from queries_orchestration.model.audit import OPERATOR
+from queries_orchestration_tests.crash.kills import finish, kill_backfill_at
+from queries_orchestration_tests.deliveries.audited import actions
+from queries_orchestration_tests.house import MONDAY, WEEK, House
+
+IN_A_BACKFILL = ("backfill, not committed", "schedule backfilled, not the next")
+TWO_MORE = """\
+workspace: {name: acme}
+schedules:
+  second: {title: Second, query: all-orders, owner: ada, cron: 0 8 * * 1, format: csv,
+    recipients: [bob]}
+  third: {title: Third, query: all-orders, owner: ada, cron: 0 8 * * 1, format: csv,
+    recipients: [bob]}
+"""
+NAMES = ("weekly", "second", "third")
+
+
+@pytest.mark.parametrize("step", IN_A_BACKFILL)
+def test_a_backfill_killed_half_way_goes_on_where_it_was(house: House, step: str) -> None:
+    house.apply(TWO_MORE)
+    house.deliver(MONDAY + WEEK)
+    house.clock.at = MONDAY + WEEK + timedelta(minutes=1)
+    kill_backfill_at(house, MONDAY.date(), step, times=2)
+
+    def admitted() -> int:
+        return sum(one.is_backfilled for name in NAMES for one in house.history(name))
+
+    done = 1 if step == IN_A_BACKFILL[0] else 2
+    assert admitted() == done
+    assert actions(house) == ["backfill_launched"] * done
+
+    assert backfill(house.backends, MONDAY.date(), by=OPERATOR).missed == 3 - done
+    assert admitted() == 3
+    assert actions(house) == ["backfill_launched"] * 3
+    finish(house, at=house.clock.at)
+    assert [one.outcome for name in NAMES for one in house.history(name)] == ["delivered"] * 6
+    assert house.addressees() == ["bob@example.org"] * 6 + ["cyd@example.org"] * 2

@@ -1,0 +1,111 @@
+"""The partitioned job that admits a day: Dagster's own backfill of it, and the runs that follow."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from queries_orchestration.definitions import defs
+from queries_orchestration.model.audit import SYSTEM, By
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration.orchestration.offering import offer_deliveries
+from queries_orchestration_tests.deliveries.audited import only, trail
+from queries_orchestration_tests.house import CATALOG, House, build_house
+from queries_orchestration_tests.orchestration.launches import execute, requests
+
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
+
+HOURLY = CATALOG.replace("0 8 * * 1", "0 * * * *").replace("Europe/Berlin", "UTC")
+
+
+@pytest.fixture
+def job_house(
+    tmp_path: Path, store_url: str, source_url: str, monkeypatch: pytest.MonkeyPatch
+) -> House:
+    """A house of today, whose hourly slots of yesterday were missed but for the newest."""
+    now = system_clock()
+    house = build_house(
+        tmp_path, store_url, source_url, catalog=HOURLY, rows=10, at=now - timedelta(days=3)
+    )
+    for name, value in house.environment.items():
+        monkeypatch.setenv(name, value)
+    house.deliver(now)
+    return house
+
+
+def yesterday() -> str:
+    return (system_clock() - timedelta(days=1)).date().isoformat()
+
+
+def run(instance: dg.DagsterInstance, day: str | None, **config: str) -> dg.ExecuteInProcessResult:
+    return defs.resolve_job_def("backfill_occurrences").execute_in_process(
+        run_config={"ops": {"admit_day": {"config": config}}} if config else None,
+        partition_key=day,
+        instance=instance,
+        raise_on_error=False,
+    )
+
+
+def failure(result: dg.ExecuteInProcessResult) -> str:
+    return " ".join(
+        str(event.step_failure_data.user_failure_data.description)  # type: ignore[union-attr]
+        for event in result.all_events
+        if event.is_step_failure
+    )
+
+
+def test_a_partition_admits_its_day_once_and_each_slot_is_a_run_of_its_own(
+    job_house: House, instance: dg.DagsterInstance
+) -> None:
+    """As the dialog launches it: no config, and whatever is launched twice."""
+    results = [run(instance, yesterday()) for _ in range(2)]
+
+    assert [one.success for one in results] == [True, True]
+    backfilled = [one for one in job_house.history() if one.is_backfilled]
+    assert len(backfilled) == 24
+    assert {one.slot.date().isoformat() for one in backfilled if one.slot} == {yesterday()}
+    assert only(job_house, "backfill_launched").by == SYSTEM
+    own = instance.get_runs()[0].tags
+    assert (own["queries/backfill"], own["queries/lane"]) == (yesterday(), "backfill")
+    assert own["dagster/partition"] == yesterday()
+
+    (request,) = requests(instance, offer_deliveries)
+    assert request.tags["queries/backfill"] == yesterday()
+    assert request.tags["queries/occurrence"] == backfilled[0].key
+    assert request.tags["dagster/priority"] == "-1000"
+    assert execute(instance, request).success
+    assert job_house.occurrence(backfilled[0].key).outcome == "delivered"
+    (following,) = requests(instance, offer_deliveries)
+    assert following.tags["queries/occurrence"] == backfilled[1].key
+
+
+def test_it_can_be_of_one_schedule_and_for_a_person(
+    job_house: House, instance: dg.DagsterInstance
+) -> None:
+    schedule_id, ada = job_house.schedule().id, job_house.person("ada")
+
+    done = run(instance, yesterday(), schedule=schedule_id, as_person=ada)
+
+    assert done.success
+    assert only(job_house, "backfill_launched").by == By(via="dagster-ui", person_id=ada)
+
+
+def test_what_is_refused_is_told_and_who_was_refused_is_recorded(
+    job_house: House, instance: dg.DagsterInstance
+) -> None:
+    schedule_id, bob = job_house.schedule().id, job_house.person("bob")
+
+    assert "not_found" in failure(run(instance, yesterday(), schedule=schedule_id, as_person=bob))
+    assert "not_found" in failure(run(instance, yesterday(), schedule="unknown"))
+    assert "not_found" in failure(run(instance, yesterday(), workspace="unknown"))
+    assert "no_workspace" in failure(run(instance, yesterday(), as_person=bob))
+    assert "no_partition" in failure(run(instance, None))
+    assert "before_history" in failure(run(instance, "2026-01-01")) or (
+        system_clock() < datetime(2027, 1, 2, tzinfo=UTC)
+    )
+    (refused,) = [one for one in trail(job_house) if one.action == "refused"]
+    assert (refused.attempted, refused.by.person_id) == ("backfill_launched", bob)
+    assert not [one for one in job_house.history() if one.is_backfilled]
