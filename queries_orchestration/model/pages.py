@@ -1,4 +1,4 @@
-"""Addresses of our own pages, as others link to them."""
+"""Addresses of pages, as others link to them: ours, and Dagster's of a run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ def occurrence_page(public_url: str, *, schedule_name: str, key: str) -> str:
 def export_page(public_url: str, *, export_id: str) -> str:
     """Return the address of an export's page; ``public_url`` is the root of our site."""
     return f"{public_url.rstrip('/')}/exports/{_part(export_id)}"
+
+
+def run_page(dagster_url: str, *, run_id: str) -> str:
+    """Return the address of a run in Dagster's UI; ``dagster_url`` is the root of that."""
+    return f"{dagster_url.rstrip('/')}/runs/{_part(run_id)}"
 
 
 def _part(text: str) -> str:

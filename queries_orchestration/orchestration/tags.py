@@ -24,7 +24,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     SCHEDULE: "Id of the schedule",
     OFFER: "Number of the offer that the run was launched with; none if a person launched it",
     VIA: "How the occurrence came about: `recurrence`, `run-now` or `dagster-ui`",
-    OUTCOME: "What the run led to, see below; none while it is at work",
+    OUTCOME: "What the run led to (see green, red, grey); none while it is at work",
 }
 """What each tag of ours tells; docs/dagster-ui.md is this table for people."""
 
