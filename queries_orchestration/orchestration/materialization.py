@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from queries_orchestration.orchestration import metadata, tags
+from queries_orchestration.orchestration.source_assets import asset_key
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import claims
 from queries_orchestration.store.claims import Receive
@@ -42,11 +43,11 @@ def materialization_of(work: Work, made: Export, *, public_url: str) -> dg.Asset
         public_url: root of our site, for the link to the page.
     """
     return dg.AssetMaterialization(
-        asset_key=dg.AssetKey(["queries", work.workspace_name, work.source_name or ""]),
+        asset_key=asset_key(work.workspace_name, work.source_name or ""),
         description=(
             f"A file of the {work.source_kind} {work.source_name} of the workspace"
-            f" {work.workspace_name}, made for a delivery or because somebody asked. Under whose"
-            " access it was read, and with which values, differs from file to file."
+            f" {work.workspace_name}, made for"
+            f" {'a delivery' if work.occurrence_key else 'who asked for it'}."
         ),
         metadata=metadata.of_work(work, public_url)
         | metadata.of_file(made)

@@ -62,4 +62,5 @@ def of_file(made: Export) -> dict[str, Any]:
 
 def of_recipients(counted: Tally) -> dict[str, Any]:
     """Return the entries that count recipients: a number for each state, and the codes."""
-    return counted.states | ({"codes": counted.codes} if counted.codes else {})
+    codes = ", ".join(f"{code} {number}" for code, number in counted.codes.items())
+    return counted.states | ({"codes": codes} if codes else {})

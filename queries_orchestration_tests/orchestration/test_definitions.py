@@ -96,7 +96,7 @@ def test_importing_the_definitions_does_not_load(module: str, loaded_modules: se
 
 @pytest.fixture(scope="module")
 def loaded_modules() -> set[str]:
-    """The modules that a fresh process holds after importing the definitions."""
-    code = "import sys, queries_orchestration.definitions; print(*sys.modules)"
+    """The modules that a fresh process holds after importing what Dagster loads."""
+    code = "import sys, queries_orchestration.code_location; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
