@@ -11,6 +11,7 @@ from dagster._core.definitions.definitions_load_context import (
     DefinitionsLoadType,
 )
 
+from queries_orchestration import code_location
 from queries_orchestration.code_location import loaded
 from queries_orchestration.definitions import defs
 from queries_orchestration.orchestration import source_assets as shown
@@ -33,10 +34,16 @@ def test_each_source_is_an_asset_with_a_description(job_house: House) -> None:
     assert (told.group_name, told.kinds) == ("acme", {"query"})
 
 
-def test_a_code_server_loads_them_beside_all_else(job_house: House) -> None:
-    repository = loaded().get_repository_def()
+RECONSTRUCTION = DefinitionsLoadContext(DefinitionsLoadType.RECONSTRUCTION)
 
-    dg.Definitions.validate_loadable(loaded())
+
+def test_a_code_server_serves_them_beside_all_else(job_house: House) -> None:
+    loaded()
+    with DefinitionsLoadContext.scoped(RECONSTRUCTION):
+        served = loaded()
+    repository = served.get_repository_def()
+
+    dg.Definitions.validate_loadable(served)
     keys = {key.to_user_string() for key in repository.assets_defs_by_key}
     assert "queries/acme/all-orders" in keys
     # Nothing can be materialized by hand: their files come of deliveries and exports.
@@ -50,10 +57,13 @@ def test_the_process_of_a_run_reads_no_sources(
     def read(*_arguments: object) -> list[dg.AssetSpec]:
         raise AssertionError("The sources were read.")
 
-    monkeypatch.setattr("queries_orchestration.code_location.source_assets", read)
-    reconstruction = DefinitionsLoadContext(DefinitionsLoadType.RECONSTRUCTION)
-    with DefinitionsLoadContext.scoped(reconstruction):
-        assert loaded() is defs
+    monkeypatch.setattr(code_location, "source_assets", read)
+    monkeypatch.setattr(code_location, "_read", [])
+    with DefinitionsLoadContext.scoped(RECONSTRUCTION):
+        repository = loaded().get_repository_def()
+
+    assert not repository.assets_defs_by_key
+    assert set(repository.job_names) == set(defs.get_repository_def().job_names)
 
 
 def test_without_a_database_there_are_none_and_it_is_logged(
