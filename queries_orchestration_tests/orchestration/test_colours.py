@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 from dagster import DagsterRunStatus as Status
 
+from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.interface import Communications
 from queries_orchestration.deliveries import make_file as make_file_step, recover
 from queries_orchestration.exports.cancel import cancel_export
@@ -58,10 +59,9 @@ class Case:
 
     def refuse(self, *addresses: str) -> None:
         """Let the mail server refuse some addresses for good."""
-        opened: Callable[..., Communications] = resources.open_communications
 
         def walled(*arguments: Any, **named: Any) -> Communications:
-            inner = opened(*arguments, **named)
+            inner = open_communications(*arguments, **named)
             return FaultyCommunications(inner, refused=set(addresses), unavailable={})
 
         self.patch.setattr(resources, "open_communications", walled)

@@ -67,7 +67,7 @@ def test_there_is_something_to_walk() -> None:
 
 
 def test_every_job_op_schedule_and_sensor_is_described() -> None:
-    shown = [*JOBS, *OPS.values(), *REPOSITORY.schedule_defs, *REPOSITORY.sensor_defs]
+    shown: list[Any] = [*JOBS, *OPS.values(), *REPOSITORY.schedule_defs, *REPOSITORY.sensor_defs]
     assert [one.name for one in shown if not _is_sentence(one.description)] == []
 
 
@@ -102,7 +102,7 @@ def test_the_launchpad_can_launch_each_job_as_it_is(job: str) -> None:
 
 def test_every_tag_that_a_definition_sets_is_described() -> None:
     known = {*tags.MEANINGS, tags.MAX_RUNTIME, tags.PRIORITY}
-    tagged = [*JOBS, *REPOSITORY.sensor_defs, *OPS.values()]
+    tagged: list[Any] = [*JOBS, *REPOSITORY.sensor_defs, *OPS.values()]
     assert {tag for one in tagged for tag in one.tags} <= known
 
 
@@ -135,7 +135,7 @@ def test_the_page_tells_every_outcome_of_a_run() -> None:
 
 
 def test_the_page_tells_every_job_schedule_and_sensor() -> None:
-    shown = [*JOBS, *REPOSITORY.schedule_defs, *REPOSITORY.sensor_defs]
+    shown: list[Any] = [*JOBS, *REPOSITORY.schedule_defs, *REPOSITORY.sensor_defs]
     assert [one.name for one in shown if f"`{one.name}`" not in PAGE] == []
 
 

@@ -16,6 +16,7 @@ from queries_orchestration.orchestration import deliver_occurrence, materializat
 from queries_orchestration.orchestration.offering import offer_exports, offer_reports
 from queries_orchestration.orchestration.run_requests import run_request_of
 from queries_orchestration.settings import DELIVERY_LANE
+from queries_orchestration.telling.work import work_of
 from queries_orchestration_tests.house import MONDAY, House
 from queries_orchestration_tests.orchestration.launches import execute, requests
 from queries_orchestration_tests.report_house import build_report_house
@@ -98,13 +99,11 @@ def test_what_a_killed_receive_did_not_tell_the_next_one_does(
 def test_a_receive_that_lost_its_claim_tells_none(
     job_house: House, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = materialization.work_of
-
     def fenced(*arguments: object) -> object:
         connection = arguments[0]
         assert isinstance(connection, sa.Connection)
         connection.execute(sa.text("UPDATE claims SET receive_number = receive_number + 1"))
-        return read(*arguments)  # type: ignore[arg-type]
+        return work_of(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(materialization, "work_of", fenced)
     _work(job_house, instance)
@@ -147,7 +146,7 @@ def test_a_report_is_told_by_its_render_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     house = build_report_house(tmp_path, store_url, source_url)
-    for name, value in (house.environment | {"QUERIES_RENDER_WAIT": "0.1"}).items():
+    for name, value in {**house.environment, "QUERIES_RENDER_WAIT": "0.1"}.items():
         monkeypatch.setenv(name, value)
     _work(house, instance)
     (render,) = requests(instance, offer_reports)

@@ -72,8 +72,8 @@ def test_without_a_database_there_are_none_and_it_is_logged(
     nowhere = {**job_house.environment, "QUERIES_DATABASE_URL": f"sqlite:///{tmp_path}/no/such.db"}
 
     assert source_assets(nowhere) == []
-    assert source_assets(job_house.environment | {"QUERIES_PART_BYTES": "1"}) == []
-    assert source_assets(job_house.environment | {"QUERIES_DATABASE_URL": ""}) == []
+    assert source_assets({**job_house.environment, "QUERIES_PART_BYTES": "1"}) == []
+    assert source_assets({**job_house.environment, "QUERIES_DATABASE_URL": ""}) == []
     assert caplog.text.count("sources_not_shown") == 3
 
 
