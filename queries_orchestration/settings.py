@@ -155,8 +155,8 @@ class Settings:
     )
     dagster_url: str = _setting(
         "QUERIES_DAGSTER_URL",
-        "Dagster's web server, asked to launch run-now and exports at once;"
-        " empty: the sensors find them within seconds",
+        "Dagster's web server, asked to launch run-now and exports at once, and to which"
+        " `queries history` leads; empty: the sensors find them within seconds",
         "",
     )
     dagster_ui_runs: bool = _setting(

@@ -18,7 +18,12 @@ from queries_orchestration.cli.output import (
     unreadable_text,
     zone_of,
 )
-from queries_orchestration.cli.told_occurrence import notes_text, reason_text, result_text
+from queries_orchestration.cli.told_occurrence import (
+    notes_text,
+    reason_text,
+    result_text,
+    runs_text,
+)
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import NotFound, UnreadableRow
@@ -83,7 +88,7 @@ def history(
     for number, chapter in enumerate(chapters):
         if number:
             click.echo()
-        _print(chapter)
+        _print(chapter, settings.dagster_url)
 
 
 def _chapter(
@@ -134,7 +139,7 @@ def _schedule(chapter: Chapter) -> dict[str, Any]:
     }
 
 
-def _print(chapter: Chapter) -> None:
+def _print(chapter: Chapter, dagster_url: str) -> None:
     schedule = chapter.schedule
     click.echo(f"{chapter.workspace.name}/{schedule.name}: {schedule.title}")
     if schedule.next_slot is not None:
@@ -154,3 +159,5 @@ def _print(chapter: Chapter) -> None:
         for line in (result_text(told), reason_text(told), *notes_text(told)):
             if line:
                 print_wrapped(line, indent=6)
+        for line in runs_text(told, dagster_url):
+            click.echo(f"      {line}")  # an address is not to be wrapped

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from queries_orchestration.cli.output import local_text
+from queries_orchestration.model.pages import run_page
 from queries_orchestration.store.occurrences import BACKFILL
 from queries_orchestration.telling.recipients import recipient_text
 
@@ -72,3 +73,13 @@ def reason_text(told: dict[str, Any]) -> str:
     ended = ": ".join(filter(None, (told["code"], told["message"])))
     last = told["attempts"][-1]["code"] if told["attempts"] and not told["outcome"] else None
     return ended or (f"receive {told['receives']} ended with {last}" if last else "")
+
+
+def runs_text(told: dict[str, Any], dagster_url: str) -> list[str]:
+    """Return the address of each attempt's run in Dagster's UI; none if that has no address."""
+    if not dagster_url:
+        return []
+    return [
+        f"receive {attempt['receive']} in Dagster: {run_page(dagster_url, run_id=attempt['run'])}"
+        for attempt in told["attempts"]
+    ]

@@ -20,6 +20,7 @@ from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.occurrences import Occurrence
 
 ALL_REFUSED: Final = "all_refused"
+NOBODY_TOOK_IT: Final = "Every recipient was refused for good."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,7 @@ def settle_delivered(backends: Backends, receive: Receive) -> Outcome:
             Settlement(
                 outcome=outcome,
                 code=ALL_REFUSED if all_refused else None,
-                message="Every recipient was refused for good." if all_refused else None,
+                message=NOBODY_TOOK_IT if all_refused else None,
             ),
             at=backends.clock(),
         )

@@ -24,7 +24,11 @@ class DagsterRuns:
 
     def of_offer(self, offer: Offer) -> RunState:
         """Return the state of the newest run that carries the offer's key and number."""
-        carrying = {work_tag(offer.lane): offer.key, tags.OFFER: str(offer.number)}
+        carrying = {
+            work_tag(offer.lane): offer.key,
+            tags.OFFER: str(offer.number),
+            tags.LANE: offer.lane,  # a delivery and its render name each other, too
+        }
         runs = self._instance.get_runs(filters=dg.RunsFilter(tags=carrying), limit=1)
         return _state(runs[0].status) if runs else "unknown"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -15,22 +16,39 @@ from queries_orchestration.deliveries import (
     skip_empty as skip_empty_step,
 )
 from queries_orchestration.model.errors import QueriesError
-from queries_orchestration.orchestration import tags
+from queries_orchestration.model.outcomes import Outcome
+from queries_orchestration.orchestration import metadata, tags
 from queries_orchestration.orchestration.launchpad import admit_from_launchpad
+from queries_orchestration.orchestration.materialization import materialize_delivered
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import NOT_TAKEN, refusal, step, terminated
-from queries_orchestration.receives import start as start_step
+from queries_orchestration.orchestration.steps import NOT_TAKEN, failure, refusal, step
+from queries_orchestration.orchestration.taking import take_next, take_work
+from queries_orchestration.orchestration.told_run import (
+    read_tally,
+    read_work,
+    tag_outcome,
+    tag_run,
+    tags_of_work,
+)
 from queries_orchestration.settings import DELIVERY_LANE, Settings
+from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
 
 delivery_step = partial(step, lane=DELIVERY_LANE, fail=settle_step.fail)
 
 
 class OccurrenceConfig(dg.Config):
-    """Which occurrence to work on; or which schedule to run now, for whom and why. Ids only."""
+    """Which occurrence to work on; or which schedule to run now, for whom and why. Ids only.
+
+    As it is: the occurrence that is next in turn.
+    """
 
     occurrence: str = Field(
-        default="", description="Key of the occurrence, as `queries history` shows it."
+        default="",
+        description=(
+            "Key of the occurrence, as `queries history` shows it; empty, and no schedule either:"
+            " what is next in turn."
+        ),
     )
     offer: int = Field(
         default=0,
@@ -50,10 +68,12 @@ def start(
     context: dg.OpExecutionContext, config: OccurrenceConfig, worker: WorkerResource
 ) -> Iterator[dg.Output[None]]:
     """Take the occurrence, look up who acts, open the query or report as that person."""
-    backends = worker.backends
+    if not (config.occurrence or config.schedule or config.as_person or config.reason):
+        yield from begin(context, worker, take_next(context, worker, lane=DELIVERY_LANE))
+        return
     try:
         key = config.occurrence or admit_from_launchpad(
-            backends,
+            worker.backends,
             schedule_id=config.schedule,
             person_id=config.as_person,
             reason=config.reason,
@@ -72,28 +92,31 @@ def take(
     Args:
         offer_number: the offer that the run was launched with; None if a person launched it.
     """
-    backends = worker.backends
-    try:
-        receive = start_step.start(
-            backends, key, lane=DELIVERY_LANE, offer_number=offer_number, run_id=context.run_id
-        )
-    except QueriesError as error:
-        raise refusal(error) from None
-    if isinstance(receive, start_step.NothingToDo):
-        context.log.info("Nothing to do. %s", receive.reason)
+    receive = take_work(context, worker, key, lane=DELIVERY_LANE, offer_number=offer_number)
+    yield from begin(context, worker, receive)
+
+
+def begin(
+    context: dg.OpExecutionContext, worker: WorkerResource, receive: Receive | None
+) -> Iterator[dg.Output[None]]:
+    """Open the source of the occurrence that was taken, if one was."""
+    if receive is None:
         return
-    worker.begin(receive, lane=DELIVERY_LANE, is_terminated=terminated(context))
-    resolved = False
+    backends, entries = worker.backends, None
     with delivery_step(context, backends, receive):
+        if work := read_work(backends, receive):
+            tag_run(context, tags_of_work(work))
         if lateness.miss_if_too_late(backends, receive):
             context.log.info("It is beyond its schedule's lateness limit: missed.")
+            tag_outcome(context, "missed")
         else:
             resolve_step.resolve(backends, receive)
-            resolved = True
-    if resolved:
-        yield dg.Output(
-            None, "started", metadata={"occurrence": receive.key, "receive": receive.number}
-        )
+            if work := read_work(backends, receive):
+                tag_run(context, tags_of_work(work))  # the file has an id now
+            entries = metadata.of_work(work, backends.settings.public_url)
+    if entries is not None:
+        entries |= {"occurrence": receive.key, "receive": receive.number}
+        yield dg.Output(None, "started", metadata=entries)
 
 
 @dg.op(ins={"started": dg.In(dg.Nothing)}, out={"file": dg.Out(dg.Nothing, is_required=False)})
@@ -106,21 +129,15 @@ def make_file(context: dg.OpExecutionContext, worker: WorkerResource) -> Iterato
     export: Export | None = None
     with delivery_step(context, backends, receive):
         made = make_file_step.make_file(backends, receive, worker.heartbeat)
+        materialize_delivered(context, backends, receive, made)
         if skip_empty_step.is_to_be_skipped(backends, receive, made):
             outcome = settle_step.settle_skipped_empty(backends, receive)
             context.log.info("The result is empty: %s.", outcome)
+            tag_outcome(context, outcome)
         else:
             export = made
     if export is not None:
-        yield dg.Output(
-            None,
-            "file",
-            metadata={
-                "rows": export.rows or 0,
-                "bytes": export.size or 0,
-                "format": export.format,
-            },
-        )
+        yield dg.Output(None, "file", metadata=metadata.of_file(export))
 
 
 @dg.op(ins={"file": dg.In(dg.Nothing)}, out={"delivered": dg.Out(dg.Nothing, is_required=False)})
@@ -130,12 +147,12 @@ def deliver(context: dg.OpExecutionContext, worker: WorkerResource) -> Iterator[
     if receive is None:
         context.log.info(NOT_TAKEN)
         return
-    delivered = False
+    entries: dict[str, Any] | None = None
     with delivery_step(context, backends, receive):
         deliver_step.deliver(backends, receive, worker.heartbeat)
-        delivered = True
-    if delivered:
-        yield dg.Output(None, "delivered")
+        entries = metadata.of_recipients(read_tally(backends, receive))
+    if entries is not None:
+        yield dg.Output(None, "delivered", metadata=entries)
 
 
 @dg.op(ins={"delivered": dg.In(dg.Nothing)})
@@ -145,9 +162,29 @@ def settle(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     if receive is None:
         context.log.info(NOT_TAKEN)
         return
+    settled: tuple[Outcome, dict[str, Any]] | None = None
     with delivery_step(context, backends, receive):
-        outcome = settle_step.settle_delivered(backends, receive)
-        context.add_output_metadata({"outcome": outcome})
+        # Before it is settled: from there on nothing may fail that is done.
+        entries = metadata.of_work(read_work(backends, receive), backends.settings.public_url)
+        entries |= metadata.of_recipients(read_tally(backends, receive))
+        settled = settle_step.settle_delivered(backends, receive), entries
+    if settled is not None:
+        tell_outcome(context, receive, *settled)
+
+
+def tell_outcome(
+    context: dg.OpExecutionContext, receive: Receive, outcome: Outcome, entries: dict[str, Any]
+) -> None:
+    """Tell how the occurrence ended.
+
+    Raises:
+        Failure: every recipient was refused for good; it is settled as any other.
+    """
+    tag_outcome(context, outcome)
+    if outcome == "failed":
+        refused = QueriesError(settle_step.NOBODY_TOOK_IT, code=settle_step.ALL_REFUSED)
+        raise failure(refused, receive, entries | {"outcome": outcome})
+    context.add_output_metadata(entries | {"outcome": outcome})
 
 
 @dg.job(
@@ -161,7 +198,7 @@ def deliver_occurrence() -> None:
     """Deliver one occurrence: access, file, empty skip, messages, settlement.
 
     Launched for each offer. Launching it by hand with the key of a waiting occurrence works it
-    now; with a schedule, a person and a reason it runs the schedule now for that person. On a
-    settled or running occurrence it does nothing and says so.
+    now, as it is the one that is next in turn; with a schedule, a person and a reason it runs the
+    schedule now for that person. On a settled or running occurrence it does nothing and says so.
     """
     settle(deliver(make_file(start())))

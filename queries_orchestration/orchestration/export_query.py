@@ -10,7 +10,6 @@ from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.take_export import (
     ExportConfig,
     make_taken,
-    started,
     take_export,
 )
 from queries_orchestration.settings import EXPORT_LANE, Settings
@@ -21,8 +20,7 @@ def start_export(
     context: dg.OpExecutionContext, config: ExportConfig, worker: WorkerResource
 ) -> Iterator[dg.Output[None]]:
     """Take the export for this run."""
-    if receive := take_export(context, config, worker, lane=EXPORT_LANE):
-        yield started(receive)
+    yield from take_export(context, config, worker, lane=EXPORT_LANE)
 
 
 @dg.op(ins={"started": dg.In(dg.Nothing)})
@@ -41,7 +39,7 @@ def generate(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
 def export_query() -> None:
     """Make the file of one interactive export of a query, in its own lane.
 
-    Launched for each offer. Launching it by hand with the id of a waiting export works it now;
-    on a finished or running one it does nothing and says so.
+    Launched for each offer. Launching it by hand with the id of a waiting export works it now, as
+    it is the one that is next in turn; on a finished or running one it does nothing and says so.
     """
     generate(start_export())

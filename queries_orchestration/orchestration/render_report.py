@@ -9,7 +9,6 @@ from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.take_export import (
     ExportConfig,
     make_taken,
-    started,
     take_export,
 )
 from queries_orchestration.reports import receive as receive_step
@@ -21,8 +20,7 @@ def start_render(
     context: dg.OpExecutionContext, config: ExportConfig, worker: WorkerResource
 ) -> Iterator[dg.Output[None]]:
     """Take the report's export for this run."""
-    if receive := take_export(context, config, worker, lane=REPORT_LANE):
-        yield started(receive)
+    yield from take_export(context, config, worker, lane=REPORT_LANE)
 
 
 @dg.op(ins={"started": dg.In(dg.Nothing)})
@@ -42,7 +40,7 @@ def render_report() -> None:
     """Render one report as PDF or workbook, in a lane of its own.
 
     The export is a person's own, or that of a delivery which waits for it. Launched for each
-    offer. Launching it by hand with the id of a waiting export works it now; on a finished or
-    running one it does nothing and says so.
+    offer. Launching it by hand with the id of a waiting export works it now, as it is the one that
+    is next in turn; on a finished or running one it does nothing and says so.
     """
     render(start_render())

@@ -20,11 +20,18 @@ from queries_orchestration.settings import DELIVERY_LANE, Settings
 
 
 class ResendConfig(dg.Config):
-    """Which occurrence to send again, for whom and why. Ids only."""
+    """Which occurrence to send again, for whom and why. Ids only.
 
-    occurrence: str = Field(description="Key of the occurrence, as `queries history` shows it.")
-    as_person: str = Field(description="The id of the person for whom you send it again.")
-    reason: str = Field(description="Why, for the history.")
+    Nobody can guess them: as it is, the run refuses and says what is missing.
+    """
+
+    occurrence: str = Field(
+        default="", description="Key of the occurrence, as `queries history` shows it."
+    )
+    as_person: str = Field(
+        default="", description="The id of the person for whom you send it again."
+    )
+    reason: str = Field(default="", description="Why, for the history.")
 
 
 @dg.op(out={"started": dg.Out(dg.Nothing, is_required=False)})

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
 
 from queries_orchestration.deliveries import recover
 from queries_orchestration.model.errors import QueriesError, ReceiveLost, TransientError
+from queries_orchestration.orchestration import metadata, tags
 from queries_orchestration.orchestration.dagster_runs import DagsterRuns
+from queries_orchestration.orchestration.told_run import read_work, tag_outcome
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.receives.boundary import Fail, failures_settled
+from queries_orchestration.receives.boundary import Fail, failures_settled, is_final
 from queries_orchestration.receives.heartbeat import Terminated
+from queries_orchestration.settings import MAX_RECEIVES
 from queries_orchestration.store.claims import Receive
 
 NOT_TAKEN: Final = (
@@ -27,12 +30,13 @@ NOT_TAKEN: Final = (
 def step(
     context: dg.OpExecutionContext, backends: Backends, receive: Receive, *, lane: str, fail: Fail
 ) -> Iterator[None]:
-    """Run one step of a receive; a failure is settled before the run shows red.
+    """Run one step of a receive; a failure is settled, and the run red only if it is final.
 
-    A worker that lost its claim ends quietly: another one has the work. The cause of a failure
-    is cut off, because driver text may hold rows or addresses and events are kept. A run that an
-    operator terminates settles its work as cancelled; one that is merely stopped is offered again
-    when its heartbeat has been silent.
+    What is tried again by itself needs nobody: the run says so and ends green, as that of a worker
+    that lost its claim does, since another one has the work. The cause of a failure is cut off,
+    because driver text may hold rows or addresses and events are kept. A run that an operator
+    terminates settles its work as cancelled; one that is merely stopped is offered again when its
+    heartbeat has been silent.
 
     Args:
         fail: how this kind of work is settled as failed.
@@ -45,12 +49,33 @@ def step(
                 # A statement that was interrupted looks like a source that went away.
                 if terminated(context)():
                     recover.cancel(backends, lane, receive.workspace_id, receive.key)
+                    tag_outcome(context, tags.CANCELLED)
                     raise DagsterExecutionInterruptedError from None
                 raise
     except ReceiveLost as lost:
         context.log.info("%s: %s", lost.code, lost.message)
+        tag_outcome(context, tags.SUPERSEDED)
     except QueriesError as error:
-        raise failure(error, receive) from None
+        if not is_final(receive, error):
+            context.log.warning(
+                "Receive %d of %d failed with %s: %s It is tried again by itself.",
+                receive.number,
+                MAX_RECEIVES,
+                error.code,
+                error.message,
+            )
+            tag_outcome(context, tags.TRIED_AGAIN)
+            return
+        tag_outcome(context, tags.FAILED)
+        raise failure(error, receive, led_to(backends, receive)) from None
+
+
+def led_to(backends: Backends, receive: Receive) -> dict[str, Any]:
+    """Return the entries that lead from a failure to its work; none while the store is away."""
+    try:
+        return metadata.of_work(read_work(backends, receive), backends.settings.public_url)
+    except QueriesError:
+        return {}
 
 
 def terminated(context: dg.OpExecutionContext) -> Callable[[], bool]:
@@ -59,11 +84,15 @@ def terminated(context: dg.OpExecutionContext) -> Callable[[], bool]:
     return lambda: runs.of_receive(context.run_id) == "cancelled"
 
 
-def failure(error: QueriesError, receive: Receive) -> dg.Failure:
-    """Return the Dagster failure that tells ``error``; no retry but the store's own."""
+def failure(error: QueriesError, receive: Receive, more: Mapping[str, Any]) -> dg.Failure:
+    """Return the Dagster failure that tells ``error``; no retry but the store's own.
+
+    Args:
+        more: further entries of its metadata.
+    """
     return dg.Failure(
         description=f"{error.code}: {error.message}",
-        metadata={"code": error.code, "work": receive.key, "receive": receive.number},
+        metadata={"code": error.code, "work": receive.key, "receive": receive.number, **more},
         allow_retries=False,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from queries_orchestration.settings import DELIVERY_LANE, Settings
@@ -13,7 +14,29 @@ EXPORT: Final = "queries/export"
 SCHEDULE: Final = "queries/schedule"
 OFFER: Final = "queries/offer"
 BACKFILL: Final = "queries/backfill"
-"""Holds the UTC day of the slots that a backfill admits or delivers; of a render its lane."""
+VIA: Final = "queries/via"
+OUTCOME: Final = "queries/outcome"
+
+MEANINGS: Final[Mapping[str, str]] = {
+    LANE: "Queue that the run belongs to: `delivery`, `export` or `report`",
+    WORKSPACE: "Id of the workspace",
+    OCCURRENCE: "Key of the occurrence that is delivered, or that the rendered report is for",
+    EXPORT: "Id of the file, in the making or made",
+    SCHEDULE: "Id of the schedule",
+    OFFER: "Number of the offer that the run was launched with; none if a person launched it",
+    BACKFILL: "UTC day of the slots that a backfill admits or delivers; of a render its lane, too",
+    VIA: "How the occurrence came about: `recurrence`, `run-now`, `dagster-ui` or `backfill`",
+    OUTCOME: "What the run led to (see green, red, grey); none while it is at work",
+}
+"""What each tag of ours tells; docs/dagster-ui.md is this table for people."""
+
+# Beside how an occurrence can end (model/outcomes.py), what the tag of the outcome says of a run.
+READY: Final = "ready"
+FAILED: Final = "failed"
+CANCELLED: Final = "cancelled"
+TRIED_AGAIN: Final = "tried_again"
+SUPERSEDED: Final = "superseded"
+NOTHING_TO_DO: Final = "nothing_to_do"
 
 PRIORITY: Final = "dagster/priority"
 MAX_RUNTIME: Final = "dagster/max_runtime"

@@ -1,15 +1,22 @@
 """Take an export for a run, and make its file: what the ops of both jobs that make files do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import dagster as dg
 from pydantic import Field
 
 from queries_orchestration.exports.settle import fail
-from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.orchestration import metadata, tags
+from queries_orchestration.orchestration.materialization import materialization_of
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import NOT_TAKEN, refusal, step, terminated
-from queries_orchestration.receives import start as start_step
+from queries_orchestration.orchestration.steps import NOT_TAKEN, step
+from queries_orchestration.orchestration.taking import take_next, take_work
+from queries_orchestration.orchestration.told_run import (
+    read_work,
+    tag_outcome,
+    tag_run,
+    tags_of_work,
+)
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.heartbeat import Heartbeat
 from queries_orchestration.store.claims import Receive
@@ -17,9 +24,14 @@ from queries_orchestration.store.exports import Export
 
 
 class ExportConfig(dg.Config):
-    """Which export to work on: ids only."""
+    """Which export to work on: ids only. As it is: the one that is next in turn."""
 
-    export: str = Field(description="Id of the export, as `queries exports list` shows it.")
+    export: str = Field(
+        default="",
+        description=(
+            "Id of the export, as `queries exports list` shows it; empty: what is next in turn."
+        ),
+    )
     offer: int = Field(
         default=0,
         description="Number of the offer this run was launched with; 0 when you launch it.",
@@ -28,32 +40,27 @@ class ExportConfig(dg.Config):
 
 def take_export(
     context: dg.OpExecutionContext, config: ExportConfig, worker: WorkerResource, *, lane: str
-) -> Receive | None:
-    """Take the export for this run and start its heartbeat; None if there is nothing to do.
+) -> Iterator[dg.Output[None]]:
+    """Take the export for this run, and go on unless there is nothing to do.
 
     Raises:
-        Failure: there is no such export, or it is work of another lane.
+        Failure: there is no such export, it is work of another lane, or its run cannot begin.
     """
-    try:
-        receive = start_step.start(
-            worker.backends,
-            config.export,
-            lane=lane,
-            offer_number=config.offer or None,
-            run_id=context.run_id,
+    if config.export:
+        receive = take_work(
+            context, worker, config.export, lane=lane, offer_number=config.offer or None
         )
-    except QueriesError as error:
-        raise refusal(error) from None
-    if isinstance(receive, start_step.NothingToDo):
-        context.log.info("Nothing to do. %s", receive.reason)
-        return None
-    worker.begin(receive, lane=lane, is_terminated=terminated(context))
-    return receive
-
-
-def started(receive: Receive) -> dg.Output[None]:
-    """Return what tells that the export was taken."""
-    return dg.Output(None, "started", metadata={"export": receive.key, "receive": receive.number})
+    else:
+        receive = take_next(context, worker, lane=lane)
+    if receive is None:
+        return
+    backends, entries = worker.backends, None
+    with step(context, backends, receive, lane=lane, fail=fail):
+        work = read_work(backends, receive)
+        tag_run(context, tags_of_work(work) if work else {})
+        entries = metadata.of_work(work, backends.settings.public_url)
+    if entries is not None:
+        yield dg.Output(None, "started", metadata=entries | {"receive": receive.number})
 
 
 def make_taken(
@@ -68,8 +75,17 @@ def make_taken(
     if receive is None:
         context.log.info(NOT_TAKEN)
         return
+    work, made = None, None
     with step(context, backends, receive, lane=lane, fail=fail):
+        work = read_work(backends, receive)
         made = make(backends, receive, worker.heartbeat)
-        context.add_output_metadata(
-            {"rows": made.rows or 0, "bytes": made.size or 0, "format": made.format}
-        )
+    if work is None or made is None:
+        return
+    # The claim has ended with the file: from here on the store is asked nothing, so that nothing
+    # can fail that is done.
+    public_url = backends.settings.public_url
+    context.log_event(materialization_of(work, made, public_url=public_url))
+    context.add_output_metadata(
+        metadata.of_work(work, public_url) | metadata.of_file(made) | {"outcome": tags.READY}
+    )
+    tag_outcome(context, tags.READY)

@@ -62,7 +62,7 @@ def failures_settled(backends: Backends, receive: Receive, fail: Fail) -> Iterat
     """Settle what fails within.
 
     A permanent error settles at once; a transient one is offered again after a growing delay,
-    and settles after the third receive. The error goes on, so that the run shows red.
+    and settles after the third receive. The error goes on; ``is_final`` tells which it was.
 
     Args:
         fail: how this kind of work is settled as failed.
@@ -83,6 +83,15 @@ def failures_settled(backends: Backends, receive: Receive, fail: Fail) -> Iterat
     except TransientError as error:
         try_again(backends, receive, error, fail)
         raise
+
+
+def is_final(receive: Receive, error: QueriesError) -> bool:
+    """Tell whether ``error`` ends the work of ``receive`` for good, rather than is tried again.
+
+    It is also tried again if the store could not even be told: the receive then falls silent, which
+    counts as one, too.
+    """
+    return isinstance(error, PermanentError) or receive.number >= MAX_RECEIVES
 
 
 def try_again(backends: Backends, receive: Receive, error: QueriesError, fail: Fail) -> None:

@@ -174,6 +174,20 @@ def test_no_line_is_wider_than_a_terminal_and_no_address_is_shown(
     assert "@example.org" not in told.out
 
 
+def test_each_entry_ends_with_its_runs_where_dagster_has_an_address(
+    house: House, call: Call
+) -> None:
+    house.deliver(MONDAY)
+    settings = {**house.environment, "QUERIES_DAGSTER_URL": "http://dagster.example.org:3000/"}
+
+    told = call(settings, "history")
+
+    assert told.out.endswith(
+        "      receive 1 in Dagster: http://dagster.example.org:3000/runs/test\n"
+    )
+    assert "in Dagster" not in call(house.environment, "history").out
+
+
 def test_the_newest_come_first_and_no_more_than_asked_for(house: House, call: Call) -> None:
     house.apply(f"{CATALOG}    missed_slots: all\n")
     house.dispatch(MONDAY + 3 * WEEK)

@@ -12,15 +12,6 @@ import pytest
 from queries_orchestration.definitions import defs
 from queries_orchestration.orchestration.backfill import days
 
-JOBS = (
-    "deliver_occurrence",
-    "resend",
-    "backfill_occurrences",
-    "export_query",
-    "render_report",
-    "sweep_uploads",
-)
-
 
 def test_the_definitions_load() -> None:
     dg.Definitions.validate_loadable(defs)
@@ -91,16 +82,13 @@ def test_the_partitions_are_the_days_of_utc_up_to_today() -> None:
 
 
 def test_no_op_has_a_retry_policy_of_dagster() -> None:
-    assert [op.name for op in _ops() if op.retry_policy is not None] == []
-
-
-def test_every_job_op_and_schedule_is_described() -> None:
-    for job in JOBS:
-        assert defs.resolve_job_def(job).description
-    assert [op.name for op in _ops() if not op.description] == []
-    repository = defs.get_repository_def()
-    assert all(one.description for one in repository.schedule_defs)
-    assert all(one.description for one in repository.sensor_defs)
+    ops = [
+        node
+        for job in defs.get_repository_def().get_all_jobs()
+        for node in job.all_node_defs
+        if isinstance(node, dg.OpDefinition)
+    ]
+    assert [op.name for op in ops if op.retry_policy is not None] == []
 
 
 @pytest.mark.parametrize(
@@ -125,16 +113,7 @@ def test_importing_the_definitions_does_not_load(module: str, loaded_modules: se
 
 @pytest.fixture(scope="module")
 def loaded_modules() -> set[str]:
-    """The modules that a fresh process holds after importing the definitions."""
-    code = "import sys, queries_orchestration.definitions; print(*sys.modules)"
+    """The modules that a fresh process holds after importing what Dagster loads."""
+    code = "import sys, queries_orchestration.code_location; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
-
-
-def _ops() -> list[dg.OpDefinition]:
-    return [
-        node
-        for job in JOBS
-        for node in defs.resolve_job_def(job).all_node_defs
-        if isinstance(node, dg.OpDefinition)
-    ]

@@ -63,6 +63,20 @@ def test_an_offer_whose_run_failed_before_it_started_is_taken_back_and_made_agai
     assert job_house.take(again) == "delivered"
 
 
+def test_the_run_of_a_delivery_is_not_taken_for_that_of_its_file(
+    job_house: House, instance: dg.DagsterInstance
+) -> None:
+    export_id = job_house.ask_export()
+    (offer,) = job_house.offer(EXPORT_LANE)
+    carried = {tags.EXPORT: export_id, tags.OFFER: "1", tags.LANE: DELIVERY_LANE}
+    instance.add_run(
+        dg.DagsterRun(job_name="deliver_occurrence", tags=carried, status=Status.FAILURE)
+    )
+
+    assert DagsterRuns(instance).of_offer(offer) == "unknown"
+    assert tend_offers(job_house.backends, DagsterRuns(instance), EXPORT_LANE) == 0
+
+
 def test_a_launch_that_was_lost_is_offered_again_when_its_lease_ends(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
@@ -153,6 +167,7 @@ def test_terminating_a_run_settles_its_occurrence_cancelled_and_sends_nothing(
     _execute(job_house, instance, offer)
 
     assert job_house.occurrence(offer.key).outcome == "cancelled"
+    assert instance.get_runs()[0].tags[tags.OUTCOME] == "cancelled"
     assert job_house.offer(DELIVERY_LANE) == []
     assert job_house.messages() == []
 

@@ -50,6 +50,12 @@ class DagsterDev:
         """The runs that carry a tag, the newest first."""
         return list(self.instance.get_runs(filters=dg.RunsFilter(tags={tag: value})))
 
+    def run(self, run_id: str) -> dg.DagsterRun:
+        """A run as it is now."""
+        found = self.instance.get_run_by_id(run_id)
+        assert found is not None
+        return found
+
 
 @contextmanager
 def dagster_dev(house: House, port: int) -> Iterator[DagsterDev]:

@@ -1,4 +1,4 @@
-"""`dagster dev` with nobody touching it: schedules, reports, run now, exports, terminate, kill."""
+"""`dagster dev`: schedules, reports, run now, exports, terminate, kill, and a person in its UI."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ import sqlalchemy as sa
 from pypdf import PdfReader
 
 from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.model.pages import occurrence_page
 from queries_orchestration.orchestration.run_requests import nudge
 from queries_orchestration.receives.publish import publish
+from queries_orchestration_tests.chromium import chromium
 from queries_orchestration_tests.house import CATALOG, House, build_house
 from queries_orchestration_tests.scenarios.dagster_dev import DagsterDev, dagster_dev, free_port
+from queries_orchestration_tests.scenarios.dagster_pages import DagsterPages
 
 pytestmark = pytest.mark.xdist_group("dagster-dev")  # one `dagster dev` for all of them
 
@@ -110,13 +113,14 @@ def test_a_due_report_is_rendered_by_a_run_of_its_own_while_its_delivery_waits(
     (delivered,) = dev.wait_for(
         lambda: [one for one in house.history("report") if one.outcome == "delivered"]
     )
-    (delivery,) = dev.runs_of("queries/occurrence", delivered.key)
-    (render,) = dev.runs_of("queries/export", delivered.export_id or "")
+    runs = {run.job_name: run for run in dev.runs_of("queries/occurrence", delivered.key)}
+    delivery, render = runs["deliver_occurrence"], runs["render_report"]
 
     (page,) = PdfReader(io.BytesIO(house.file(delivered.key))).pages
     assert "Total 57.5" in " ".join(page.extract_text().split())
     assert _recipients_of(house, "Weekly report") == ["cyd@example.org"]
-    assert (delivery.job_name, render.job_name) == ("deliver_occurrence", "render_report")
+    assert len(runs) == 2
+    assert delivery.tags["queries/export"] == render.tags["queries/export"]
 
 
 def test_a_run_now_request_is_delivered_by_the_sensor(dev: DagsterDev) -> None:
@@ -176,7 +180,39 @@ def test_a_worker_killed_in_an_export_is_followed_by_another_run(dev: DagsterDev
 
     assert house.asked_export(export_id).rows == 1
     assert house.claim(export_id).receive_number == 2
-    dev.wait_for(lambda: _status(dev, killed) == dg.DagsterRunStatus.FAILURE)
+    dev.wait_for(lambda: dev.run(killed.run_id).status == dg.DagsterRunStatus.FAILURE)
+
+
+def test_a_person_runs_a_schedule_from_the_launchpad_and_reads_in_the_ui_what_came_of_it(
+    dev: DagsterDev,
+) -> None:
+    house = dev.house
+    with chromium() as browser:
+        ui = DagsterPages(browser.new_page(), dev.url)
+        defaults = ui.open_launchpad("deliver_occurrence")
+        ui.fill_in("schedule", house.schedule().id)
+        ui.fill_in("as_person", house.person("ada"))
+        ui.fill_in("reason", "The customer calls.")
+        run_id = ui.launch()
+
+        dev.wait_for(lambda: dev.run(run_id).is_finished)
+        told = ui.read_run(run_id)
+
+        key = dev.run(run_id).tags["queries/occurrence"]
+        plotted = ui.read_plots("queries/acme/all-orders")
+    assert defaults == dict.fromkeys(("as_person", "occurrence", "reason", "schedule"), "''") | {
+        "offer": "0"
+    }
+    assert (house.occurrence(key).outcome, house.occurrence(key).via) == ("delivered", "dagster-ui")
+    assert told.status == "Success"
+    assert told.entries["rows"] == "10"
+    assert (told.entries["sent"], told.entries["codes"]) == ("2", "inactive 1")
+    assert told.entries["outcome"] == "delivered"
+    assert (
+        occurrence_page("https://queries.example.org", schedule_name="weekly", key=key)
+        in told.links
+    )
+    assert {"rows", "bytes", "seconds"} <= plotted
 
 
 def _recipients_of(house: House, title: str) -> list[str]:
@@ -220,9 +256,3 @@ def _process_of(dev: DagsterDev, run: dg.DagsterRun) -> int:
         ]
 
     return dev.wait_for(told)[0]
-
-
-def _status(dev: DagsterDev, run: dg.DagsterRun) -> dg.DagsterRunStatus:
-    found = dev.instance.get_run_by_id(run.run_id)
-    assert found is not None
-    return found.status

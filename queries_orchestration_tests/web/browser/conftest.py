@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
 import time
@@ -13,27 +12,15 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from queries_orchestration.web.app import create_app
 from queries_orchestration.web.bearer_tokens import Expected, Named
 from queries_orchestration.web.development_tokens import DevelopmentVerifier, development_token
+from queries_orchestration_tests.chromium import chromium
 from queries_orchestration_tests.house import House, build_house
 from queries_orchestration_tests.postgres import free_port
 from queries_orchestration_tests.web.site import KEY
-
-CHROMIUM = "/usr/bin/chromium"
-NO_CHROMIUM = "Chromium is missing; install chromium"
-# As root there is no sandbox to be had; the rest keeps it from asking the network.
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @dataclass(frozen=True)
@@ -52,14 +39,8 @@ class Served:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium."""
-    if not Path(CHROMIUM).exists():
-        if os.environ.get("CI"):
-            pytest.fail(NO_CHROMIUM)
-        pytest.skip(NO_CHROMIUM)
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")

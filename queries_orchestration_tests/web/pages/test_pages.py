@@ -258,6 +258,12 @@ def test_there_is_nothing_to_resend_and_that_is_told(ada: Visit) -> None:
     assert elsewhere.status_code == 404
 
 
+def test_an_occurrence_names_the_dagster_runs_of_its_attempts(ada: Visit) -> None:
+    ada.deliver(MONDAY)
+    told = ada.get(f"{WEEKLY}/occurrences/{ada.site.house.history()[0].key}").text
+    assert re.search(r'run</span> <span class="code breakable">test</span>', told)
+
+
 def test_the_history_goes_on(ada: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedules_page, "HISTORY", 2)
     for number in range(5):

@@ -1,0 +1,86 @@
+"""Sources as assets: what a code server shows, and what a run does not pay for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.definitions.definitions_load_context import (
+    DefinitionsLoadContext,
+    DefinitionsLoadType,
+)
+
+from queries_orchestration import code_location
+from queries_orchestration.code_location import loaded
+from queries_orchestration.definitions import defs
+from queries_orchestration.orchestration import source_assets as shown
+from queries_orchestration.orchestration.source_assets import source_assets
+from queries_orchestration_tests.house import House
+
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
+
+
+def test_each_source_is_an_asset_with_a_description(job_house: House) -> None:
+    assets = {asset.key: asset for asset in source_assets(job_house.environment)}
+
+    assert set(assets) == {
+        dg.AssetKey(["queries", "acme", "all-orders"]),
+        dg.AssetKey(["queries", "acme", "no-orders"]),
+    }
+    told = assets[dg.AssetKey(["queries", "acme", "all-orders"])]
+    assert "files of the query all-orders of the workspace acme" in (told.description or "")
+    assert "All orders" not in (told.description or "")
+    assert (told.group_name, told.kinds) == ("acme", {"query"})
+
+
+RECONSTRUCTION = DefinitionsLoadContext(DefinitionsLoadType.RECONSTRUCTION)
+
+
+def test_a_code_server_serves_them_beside_all_else(job_house: House) -> None:
+    loaded()
+    with DefinitionsLoadContext.scoped(RECONSTRUCTION):
+        served = loaded()
+    repository = served.get_repository_def()
+
+    dg.Definitions.validate_loadable(served)
+    keys = {key.to_user_string() for key in repository.assets_defs_by_key}
+    assert "queries/acme/all-orders" in keys
+    # Nothing can be materialized by hand: their files come of deliveries and exports.
+    assert all(not asset.is_executable for asset in repository.assets_defs_by_key.values())
+    assert set(defs.get_repository_def().job_names) <= set(repository.job_names)
+
+
+def test_the_process_of_a_run_reads_no_sources(
+    job_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_arguments: object) -> list[dg.AssetSpec]:
+        raise AssertionError("The sources were read.")
+
+    monkeypatch.setattr(code_location, "source_assets", read)
+    monkeypatch.setattr(code_location, "_read", [])
+    with DefinitionsLoadContext.scoped(RECONSTRUCTION):
+        repository = loaded().get_repository_def()
+
+    assert not repository.assets_defs_by_key
+    assert set(repository.job_names) == set(defs.get_repository_def().job_names)
+
+
+def test_without_a_database_there_are_none_and_it_is_logged(
+    tmp_path: Path, job_house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    nowhere = {**job_house.environment, "QUERIES_DATABASE_URL": f"sqlite:///{tmp_path}/no/such.db"}
+
+    assert source_assets(nowhere) == []
+    assert source_assets({**job_house.environment, "QUERIES_PART_BYTES": "1"}) == []
+    assert source_assets({**job_house.environment, "QUERIES_DATABASE_URL": ""}) == []
+    assert caplog.text.count("sources_not_shown") == 3
+
+
+def test_no_more_are_shown_than_the_pages_can_bear(
+    job_house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(shown, "MOST_SOURCES", 1)
+
+    assert len(source_assets(job_house.environment)) == 1
+    assert "code=too_many left_out=1" in caplog.text
