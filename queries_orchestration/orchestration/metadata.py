@@ -32,6 +32,9 @@ MEANINGS: Final[Mapping[str, str]] = {
     "sending": "Recipients whose message is on its way, or was when the receive ended",
     "codes": "How many recipients have each code",
     "aborted": "Uploads that were aborted",
+    "missed": "Slots that were recorded as missed and are delivered now",
+    "missing": "Slots that had no record and are delivered now",
+    "passed_over": "Schedules that a backfill could not look at; the log of the run names them",
 }
 """What each entry tells; docs/dagster-ui.md is this table for people."""
 

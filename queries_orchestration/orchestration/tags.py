@@ -18,7 +18,7 @@ VIA: Final = "queries/via"
 OUTCOME: Final = "queries/outcome"
 
 MEANINGS: Final[Mapping[str, str]] = {
-    LANE: "Queue that the run belongs to: `delivery`, `export` or `report`",
+    LANE: "Queue that the run belongs to: `delivery`, `export`, `report` or `backfill`",
     WORKSPACE: "Id of the workspace",
     OCCURRENCE: "Key of the occurrence that is delivered, or that the rendered report is for",
     EXPORT: "Id of the file, in the making or made",

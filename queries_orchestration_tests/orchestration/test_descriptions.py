@@ -83,7 +83,7 @@ def test_every_resource_and_its_config_is_described() -> None:
     assert lacking == []
 
 
-@pytest.mark.parametrize("place", CONFIG)
+@pytest.mark.parametrize("place", sorted(CONFIG))
 def test_every_field_of_the_launchpad_is_described_and_has_a_default(place: str) -> None:
     field = CONFIG[place]
     assert not field.is_required
@@ -94,7 +94,7 @@ def test_every_field_of_the_launchpad_is_described_and_has_a_default(place: str)
         assert field.default_provided
 
 
-@pytest.mark.parametrize("job", [job.name for job in JOBS])
+@pytest.mark.parametrize("job", sorted(job.name for job in JOBS))
 def test_the_launchpad_can_launch_each_job_as_it_is(job: str) -> None:
     """Its config is valid with nothing filled in; what the run then does is told in the page."""
     assert dg.validate_run_config(defs.resolve_job_def(job), {})
