@@ -28,6 +28,24 @@ _MAY_HAVE_ARRIVED: Final = ("sending", "sent", "uncertain")
 def open_public_link(backends: Backends, token: str, *, record: bool) -> DownloadLink:
     """Return a five-minute link to the file that a personal link's ``token`` stands for.
 
+    Raises:
+        LinkRefused, StorageUnavailable, StoreUnavailable: as :func:`open_link`.
+    """
+    return open_link(backends, link_of_token(backends, token), record=record)
+
+
+def link_of_token(backends: Backends, token: str) -> DeliveryLink:
+    """Return which link a token is; this asks neither the database nor the storage.
+
+    Raises:
+        LinkRefused: it is none of ours, was changed or has ended.
+    """
+    return verify(backends.link_keys, token, now=backends.clock())
+
+
+def open_link(backends: Backends, link: DeliveryLink, *, record: bool) -> DownloadLink:
+    """Return a five-minute link to the file of a link, for whoever holds its token.
+
     Opening it uses nothing up: mail scanners open links before people do.
 
     Args:
@@ -39,7 +57,6 @@ def open_public_link(backends: Backends, token: str, *, record: bool) -> Downloa
         StorageUnavailable, StoreUnavailable: try again later.
     """
     now = backends.clock()
-    link = verify(backends.link_keys, token, now=now)
     with backends.database.glance() as connection:
         click = clicks.find(
             connection,

@@ -11,9 +11,8 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
+from queries_orchestration.deliveries.public_link import link_of_token
 from queries_orchestration.model.errors import QueriesError, Refused, StoreUnavailable
-from queries_orchestration.model.links import verify
-from queries_orchestration.receives.backends import Backends
 from queries_orchestration.web import link_pages
 from queries_orchestration.web.asked import address_of, web_of
 from queries_orchestration.web.rate_limits import TooManyRequests
@@ -60,27 +59,28 @@ class LinkRoute(APIRoute):
 class ClickRoute(LinkRoute):
     """Serves ``/d/{token}``: clicks are many, and come all at once.
 
-    Its endpoint takes ``(token, backends, request)``. It is called without all that the framework
-    can do around one, and on a few threads of its own: more would wait for each other, and those
-    that the API and the pages have are left to them. While what a click needs does not answer, no
-    more than some wait, and not for long; what is no token of ours needs nothing.
+    Its endpoint takes ``(token, request)``, and finds which link that is in ``request.state.link``:
+    what is no link of ours needs no thread. It is called without all that the framework can do
+    around one, and on a few threads of its own: more would wait for each other, and those that the
+    API and the pages have are left to them. While what a click needs does not answer, no more than
+    some wait, and not for long.
     """
 
     def answer(self) -> Answer:
         """Return what answers a request that is within the limits."""
-        endpoint: Callable[[str, Backends, Request], Response] = self.endpoint
+        endpoint: Callable[[str, Request], Response] = self.endpoint
         waiting = 0
 
         async def answered(request: Request) -> Response:
             nonlocal waiting
             web, token = web_of(request), request.path_params["token"]
-            verify(web.backends.link_keys, token, now=web.backends.clock())
+            request.state.link = link_of_token(web.backends, token)
             if waiting >= MOST_WAITING:
                 raise _busy()
             waiting += 1
             try:
                 clicked = asyncio.get_running_loop().run_in_executor(
-                    web.click_threads, endpoint, token, web.backends, request
+                    web.click_threads, endpoint, token, request
                 )
                 return await asyncio.wait_for(clicked, PATIENCE_SECONDS)
             except TimeoutError:

@@ -8,10 +8,11 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.convertors import Convertor, register_url_convertor
 
-from queries_orchestration.deliveries.public_link import open_public_link
+from queries_orchestration.deliveries.public_link import open_link
 from queries_orchestration.deliveries.unsubscribe import unsubscribe, unsubscribe_offer
+from queries_orchestration.model.links import DeliveryLink
 from queries_orchestration.web import link_pages
-from queries_orchestration.web.asked import BackendsOf
+from queries_orchestration.web.asked import BackendsOf, web_of
 from queries_orchestration.web.link_route import ClickRoute, LinkRoute
 
 
@@ -46,13 +47,14 @@ router = APIRouter(tags=["links"], route_class=LinkRoute, responses=PAGES)
 
 @click_router.head("/d" + ANYTHING, status_code=302, response_class=RedirectResponse)
 @click_router.get("/d" + ANYTHING, status_code=302, response_class=RedirectResponse)
-def personal_link(token: TokenOf, backends: BackendsOf, request: Request) -> RedirectResponse:
+def personal_link(token: TokenOf, request: Request) -> RedirectResponse:  # noqa: ARG001 - told
     """Lead a recipient to their file by a link of five minutes, made for this request.
 
     A GET that is answered so is a download, and recorded; a HEAD is not.
     """
-    link = open_public_link(backends, token, record=request.method == "GET")
-    return RedirectResponse(link.url, status_code=302)
+    link: DeliveryLink = request.state.link
+    opened = open_link(web_of(request).backends, link, record=request.method == "GET")
+    return RedirectResponse(opened.url, status_code=302)
 
 
 @router.head("/u" + ANYTHING, response_class=HTMLResponse)
