@@ -11,9 +11,10 @@ from queries_orchestration.cli.asker import person_named, schedule_named, worksp
 from queries_orchestration.cli.output import json_option, print_json, print_table
 from queries_orchestration.cli.verb import pass_ready_settings
 from queries_orchestration.cli.words import Day, workspace_option
-from queries_orchestration.deliveries.backfill import backfill_range
+from queries_orchestration.deliveries.backfill import Backfilled, backfill_range
 from queries_orchestration.model.audit import OPERATOR, By, Subject
 from queries_orchestration.model.clock import system_clock
+from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import open_backends
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.refusals import refusals_recorded
@@ -56,16 +57,27 @@ def backfill(
         subject=Subject("schedule", plan.id) if plan else Subject("workspace", place.id),
         clock=backends.clock,
     ):
-        done = list(
-            backfill_range(
-                backends,
-                first,
-                last or first,
-                by=by,
-                workspace_id=place.id,
-                schedule_id=plan.id if plan else None,
-            )
+        asked = backfill_range(
+            backends,
+            first,
+            last or first,
+            by=by,
+            workspace_id=place.id,
+            schedule_id=plan.id if plan else None,
         )
+        done: list[tuple[date, Backfilled]] = []
+        try:
+            for day, one in asked:
+                done.append((day, one))
+        except QueriesError:
+            admitted = sum(one.admitted for _, one in done)
+            if admitted:
+                click.echo(
+                    f"Up to {done[-1][0]}, {admitted} slots were admitted; ask for the days again"
+                    " when this is mended, and none is admitted twice:",
+                    err=True,
+                )
+            raise
     if as_json:
         days = [
             {

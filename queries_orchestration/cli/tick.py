@@ -104,10 +104,7 @@ def _unfinished(connection: Connection, settings: Settings) -> list[Waiting]:
 def _lanes_that_may_start(backends: Backends) -> list[str]:
     """Return the lanes that are worth a process: what waits for an instant cannot start."""
     with backends.database.read() as connection:
-        may_start = [
-            one.lane for one in _unfinished(connection, backends.settings) if one.may_start
-        ]
-    return sorted(set(may_start))
+        return cross_workspace.lanes_that_may_start(connection)
 
 
 def _look_up(backends: Backends, key: str) -> Told:

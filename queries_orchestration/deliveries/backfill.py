@@ -40,6 +40,7 @@ from queries_orchestration.store import (
     backfills,
     cross_workspace,
     dispatch_stops,
+    people,
     schedules,
     workspaces,
 )
@@ -120,8 +121,8 @@ def backfill(
     if schedule_id is not None and workspace_id is not None:
         return _backfill_schedule(backends, workspace_id, schedule_id, day, by=by, alone=True)
     with backends.database.read() as connection:
-        if workspace_id is not None and workspaces.get(connection, workspace_id) is None:
-            raise NotFound("There is no such workspace.")
+        if workspace_id is not None and not _may_ask(connection, workspace_id, by):
+            raise NotFound("There is no such workspace, or not for you.")
         found = cross_workspace.active_schedules(connection, workspace_id)
     total = Backfilled()
     for one in found:
@@ -188,6 +189,16 @@ def _check_scope(by: By, workspace_id: str | None, schedule_id: str | None) -> N
         raise Refused(
             "Give the workspace, too: schedules and people are of one.", code="no_workspace"
         )
+
+
+def _may_ask(connection: Connection, workspace_id: str, by: By) -> bool:
+    """Whether there is such a workspace, and who asks is active there if it is a person."""
+    if workspaces.get(connection, workspace_id) is None:
+        return False
+    if by.person_id is None:
+        return True
+    person = people.get(connection, workspace_id, by.person_id)
+    return person is not None and person.active
 
 
 def _backfill_schedule(
@@ -273,7 +284,9 @@ def _missed(
 
 def _not_active(schedule: Schedule) -> Refused:
     if schedule.state == "ended":
-        return Refused("The schedule has ended; it runs no more.", code="schedule_ended")
+        return Refused(
+            "The schedule has ended: give it another end, or run it now.", code="schedule_ended"
+        )
     return Refused(
         f"The schedule is paused, with {schedule.pause_code}: resume it first.",
         code="schedule_paused",

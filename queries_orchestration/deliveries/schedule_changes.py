@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from queries_orchestration.deliveries.authority import schedule_governed_by
 from queries_orchestration.deliveries.resolve import source_of, version_run
+from queries_orchestration.deliveries.streaks import PAUSED_BEFORE
 from queries_orchestration.exports.open_source import open_source
 from queries_orchestration.model.audit import Action, AuditEvent, By, Subject
 from queries_orchestration.model.errors import NotFound, Refused, SourceUnavailable
@@ -25,6 +26,7 @@ from queries_orchestration.model.recurrences import next_slot
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import (
     audit,
+    missed,
     outside_addresses,
     people,
     schedules,
@@ -38,6 +40,7 @@ from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source
 from queries_orchestration.store.transfers import Transfer
 
+ENDED_BEFORE: Final = "The schedule was deleted before it could be delivered."
 PAUSED: Final = "paused"
 """The code of a pause by a person."""
 
@@ -77,6 +80,8 @@ def pause(
                 f"It is paused already, with {schedule.pause_code}: {schedule.pause_reason}",
                 code="already_paused",
             )
+        # What was admitted in its time is delivered still; what a backfill brought can wait.
+        missed.miss_backfilled(connection, workspace_id, schedule_id, because=PAUSED_BEFORE, at=at)
         _record(connection, workspace_id, schedule_id, "schedule_paused", by=by, at=at)
         return _schedule(connection, workspace_id, schedule_id)
 
@@ -270,6 +275,7 @@ def delete_schedule(
             raise Refused(
                 "The schedule has ended already; its history keeps it.", code="schedule_ended"
             )
+        missed.miss_backfilled(connection, workspace_id, schedule_id, because=ENDED_BEFORE, at=at)
         outside_addresses.remove_unused(connection, workspace_id)
         _record(connection, workspace_id, schedule_id, "schedule_deleted", by=by, at=at)
 

@@ -94,8 +94,9 @@ def life_of(created_at: datetime, changes: Iterable[Change], *, now: datetime) -
                 # Nobody told of the pause: it is older than the history, or came with the change.
                 active.append(Stretch(open_since, max(open_since, rule_since)))
             open_since = one.at
-        elif open_since is not None:
-            active.append(Stretch(open_since, one.at))
+        else:
+            if open_since is not None:
+                active.append(Stretch(open_since, one.at))
             open_since, has_ended = None, one.turn == "ended"
     if open_since is not None:
         active.append(Stretch(open_since, now))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from queries_orchestration.model.errors import Refused
-from queries_orchestration.model.titles import is_one_line, is_visible
+from queries_orchestration.model.titles import is_one_line, is_plain
 
 LONGEST_REASON: Final = 500
 
@@ -18,7 +18,7 @@ def check_reason(reason: str | None) -> None:
     """
     if reason is None:
         return
-    is_readable = is_one_line(reason) and (is_visible(reason) or not reason)
+    is_readable = is_one_line(reason) and (is_plain(reason) or not reason)
     if len(reason) > LONGEST_REASON or not is_readable:
         raise Refused(
             f"A reason is one line of at most {LONGEST_REASON} visible characters.",

@@ -15,13 +15,12 @@ _INVISIBLE: Final = frozenset({"Cf", "Zs", "Cn", "Co"})
 
 
 def is_one_line(text: str) -> bool:
-    """Tell whether a text has no line ends and no control characters, of direction neither."""
-    return not any(
-        unicodedata.category(character) in _UNPRINTABLE or character in _TURNING
-        for character in text
+    """Tell whether a text has neither line ends nor control characters."""
+    return not any(unicodedata.category(character) in _UNPRINTABLE for character in text)
+
+
+def is_plain(text: str) -> bool:
+    """Tell whether a person sees a text, and in its own order: titles may turn, where they must."""
+    return not _TURNING.intersection(text) and any(
+        unicodedata.category(character) not in _INVISIBLE for character in text
     )
-
-
-def is_visible(text: str) -> bool:
-    """Tell whether there is anything in a text that a person sees."""
-    return any(unicodedata.category(character) not in _INVISIBLE for character in text)

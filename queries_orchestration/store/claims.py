@@ -8,6 +8,7 @@ number, so that a worker that lost its claim changes nothing any more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -207,6 +208,32 @@ def end_waiting(connection: Connection, workspace_id: str, key: str) -> bool:
     )
     end_offers(connection, workspace_id, key, state="released")
     return ended.rowcount == 1
+
+
+def end_all_waiting(connection: Connection, workspace_id: str, keys: Sequence[str]) -> None:
+    """End work that no run holds nor may take; offers that nobody took are ``lost``.
+
+    Args:
+        keys: of claims that the caller has locked; some hundreds.
+    """
+    connection.execute(
+        update(offers)
+        .where(
+            offers.c.workspace_id == workspace_id,
+            offers.c.key.in_(keys),
+            offers.c.state == "live",
+        )
+        .values(state="lost", ended_at=database.now(connection))
+    )
+    connection.execute(
+        update(claims)
+        .where(
+            claims.c.workspace_id == workspace_id,
+            claims.c.key.in_(keys),
+            claims.c.state == "waiting",
+        )
+        .values(state="done", lease_until=None)
+    )
 
 
 def end_running(connection: Connection, workspace_id: str, key: str) -> bool:

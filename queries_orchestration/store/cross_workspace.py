@@ -146,13 +146,12 @@ def offer_waiting(
     ).all()
     made = make(connection, lane, others, live, at=at, lease=lease)
     room -= len(others)
+    busy = busy_backfills(connection, lane, at)
     if backfill_limit is not None:
-        room = min(room, backfill_limit - busy_backfills(connection, lane, at))
+        room = min(room, backfill_limit - sum(busy.values()))
     if room <= 0:
         return made
-    backfills = connection.execute(
-        next_in_turn(lane, at, live.backfills, backfill=True).limit(room)
-    ).all()
+    backfills = connection.execute(next_in_turn(lane, at, busy, backfill=True).limit(room)).all()
     return made + make(connection, lane, backfills, live, at=at, lease=lease)
 
 
@@ -297,6 +296,20 @@ def unsent_notices(connection: Connection, *, limit: int) -> Readable[Notice]:
         .limit(limit),
         notices.c.communication_key,
     )
+
+
+def lanes_that_may_start(connection: Connection) -> list[str]:
+    """Return the lanes with work that neither runs nor waits for an instant, however much."""
+    if dispatch_stops.current(connection) is not None:
+        return []
+    at = database.now(connection)
+    lanes = select(claims.c.lane).where(
+        claims_store.unfinished(),
+        claims.c.state == "waiting",
+        claims_store.no_live_offer(at),
+        claims.c.not_before <= at,
+    )
+    return sorted(connection.scalars(lanes.distinct()))
 
 
 def workspace_of(connection: Connection, key: str) -> str | None:

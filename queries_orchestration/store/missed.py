@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, select, update
 
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.store import claims as claims_store, database
@@ -14,9 +15,10 @@ from queries_orchestration.store.occurrences import (
     follows_unsettled,
     insert_into,
     same_work,
-    write_outcome,
 )
 from queries_orchestration.store.tables import claims, occurrences
+
+_AT_ONCE: Final = 500
 
 
 def record_missed(
@@ -95,6 +97,20 @@ def miss_waiting(
     )
 
 
+def miss_backfilled(
+    connection: Connection, workspace_id: str, schedule_id: str, *, because: str, at: datetime
+) -> int:
+    """Record as missed again every slot of a backfill that waits; returns how many."""
+    return _miss(
+        connection,
+        workspace_id,
+        schedule_id,
+        occurrences.c.via == BACKFILL,
+        because=because,
+        at=at,
+    )
+
+
 def _miss(
     connection: Connection,
     workspace_id: str,
@@ -116,10 +132,22 @@ def _miss(
         )
         .with_for_update(of=claims)
     ).all()
-    for key in waiting:
-        claims_store.end_offers(connection, workspace_id, key, state="lost")
-        claims_store.end_waiting(connection, workspace_id, key)
-        write_outcome(
-            connection, workspace_id, key, outcome="missed", code=None, message=because, at=at
+    # A backfill may have let thousands wait.
+    for keys in _batched(waiting, _AT_ONCE):
+        claims_store.end_all_waiting(connection, workspace_id, keys)
+        connection.execute(
+            update(occurrences)
+            .where(
+                occurrences.c.workspace_id == workspace_id,
+                occurrences.c.key.in_(keys),
+                occurrences.c.outcome.is_(None),
+            )
+            .values(outcome="missed", code=None, message=because, settled_at=at)
         )
     return len(waiting)
+
+
+def _batched(keys: Sequence[str], number: int) -> Iterator[Sequence[str]]:
+    """Yield ``number`` of the keys at a time."""
+    for first in range(0, len(keys), number):
+        yield keys[first : first + number]

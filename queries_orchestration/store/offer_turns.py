@@ -82,22 +82,26 @@ def live_by_workspace(connection: Connection, lane: str, at: datetime) -> Live:
     return live
 
 
-def busy_backfills(connection: Connection, lane: str, at: datetime) -> int:
-    """Count the work of backfills in a lane that a run has, or may take at ``at``."""
-    counted = select(func.count()).where(
-        claims_store.unfinished(),
-        claims.c.lane == lane,
-        claims.c.backfill,
-        or_(claims.c.state == "running", claims.c.lease_until > at),
+def busy_backfills(connection: Connection, lane: str, at: datetime) -> dict[str, int]:
+    """Count, by workspace, a lane's work of backfills that a run has, or may take at ``at``."""
+    counted = connection.execute(
+        select(claims.c.workspace_id, func.count().label("busy"))
+        .where(
+            claims_store.unfinished(),
+            claims.c.lane == lane,
+            claims.c.backfill,
+            or_(claims.c.state == "running", claims.c.lease_until > at),
+        )
+        .group_by(claims.c.workspace_id)
     )
-    return int(connection.scalar(counted.select_from(claims)) or 0)
+    return {row.workspace_id: row.busy for row in counted}
 
 
 def next_in_turn(lane: str, at: datetime, had: dict[str, int], *, backfill: bool) -> Select[Any]:
     """Return a SELECT of what may start in a lane, in turns over workspaces.
 
     Args:
-        had: how many turns a workspace has had: its live offers of this kind.
+        had: how many turns a workspace has: its live offers, of backfills what runs, too.
         backfill: the work of backfills alone; else all other.
     """
     turn = func.row_number().over(

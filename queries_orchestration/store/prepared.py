@@ -13,6 +13,7 @@ from sqlalchemy import Engine, Executable, event
 
 _NAME: Final = "queries_prepared_as"
 _PREPARED: Final = "queries_prepared"
+"""In what a connection carries along: the names it has, each with whether its plan is of use."""
 
 Statement = TypeVar("Statement", bound=Executable)
 
@@ -37,22 +38,24 @@ def _execute(
     name = context.execution_options.get(_NAME)
     if name is None:
         return None
-    prepared: set[str] = context.root_connection.info.setdefault(_PREPARED, set())
-    if name not in prepared:
+    prepared: dict[str, bool] = context.root_connection.info.setdefault(_PREPARED, {})
+    if not prepared.get(name):
+        if name in prepared:
+            cursor.execute(f"DEALLOCATE {name}")
         _prepare(cursor, name, statement, parameters)
-        prepared.add(name)
+        prepared[name] = True
     values = ", ".join(f"%({parameter})s" for parameter in parameters)
     execution = f"EXECUTE {name} ({values})" if values else f"EXECUTE {name}"
     try:
         cursor.execute(execution, parameters)
     except FeatureNotSupported:
         # A column has another type since, as after an upgrade: what was planned is of no more use.
-        prepared.discard(name)
+        prepared[name] = False
         if not cursor.connection.autocommit:
-            raise
+            raise  # its transaction can do nothing any more
         cursor.execute(f"DEALLOCATE {name}")
         _prepare(cursor, name, statement, parameters)
-        prepared.add(name)
+        prepared[name] = True
         cursor.execute(execution, parameters)
     return True
 

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from queries_orchestration.deliveries.provider_events import sns_signatures_of, webhook_keys_of
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.web import openapi, problems
-from queries_orchestration.web.asked import Web
+from queries_orchestration.web.asked import Clicks, Web
 from queries_orchestration.web.bearer_tokens import TokenVerifier
 from queries_orchestration.web.body_limit import BodyLimit
 from queries_orchestration.web.pages import pages
@@ -64,7 +64,7 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
         verifier=verifier,
         limits=RateLimits(backends.settings),
         sns=sns_signatures_of(backends),
-        click_threads=ThreadPoolExecutor(CLICK_THREADS, thread_name_prefix="click"),
+        clicks=Clicks(ThreadPoolExecutor(CLICK_THREADS, thread_name_prefix="click")),
     )
     problems.install(app)
     openapi.install(app)
@@ -94,4 +94,4 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     web: Web = app.state.web
-    web.click_threads.shutdown(wait=False, cancel_futures=True)
+    web.clicks.threads.shutdown(wait=False, cancel_futures=True)

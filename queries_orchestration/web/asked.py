@@ -22,6 +22,14 @@ from queries_orchestration.web.rate_limits import RateLimits
 _BEARER = HTTPBearer(auto_error=False, bearerFormat="JWT", description="A token of the caller.")
 
 
+@dataclass(slots=True)
+class Clicks:
+    """The threads that look personal links up, and how many requests wait for them."""
+
+    threads: ThreadPoolExecutor
+    waiting: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Web:
     """All that routes share; ``fetch`` is how a subscription to a topic of SNS is confirmed."""
@@ -30,7 +38,7 @@ class Web:
     verifier: TokenVerifier
     limits: RateLimits
     sns: SnsSignatures
-    click_threads: ThreadPoolExecutor
+    clicks: Clicks
     fetch: Fetch = https_fetch
 
 

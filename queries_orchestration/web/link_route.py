@@ -69,24 +69,22 @@ class ClickRoute(LinkRoute):
     def answer(self) -> Answer:
         """Return what answers a request that is within the limits."""
         endpoint: Callable[[str, Request], Response] = self.endpoint
-        waiting = 0
 
         async def answered(request: Request) -> Response:
-            nonlocal waiting
             web, token = web_of(request), request.path_params["token"]
             request.state.link = link_of_token(web.backends, token)
-            if waiting >= MOST_WAITING:
+            if web.clicks.waiting >= MOST_WAITING:
                 raise _busy()
-            waiting += 1
+            web.clicks.waiting += 1
             try:
                 clicked = asyncio.get_running_loop().run_in_executor(
-                    web.click_threads, endpoint, token, request
+                    web.clicks.threads, endpoint, token, request
                 )
                 return await asyncio.wait_for(clicked, PATIENCE_SECONDS)
             except TimeoutError:
                 raise _busy() from None
             finally:
-                waiting -= 1
+                web.clicks.waiting -= 1
 
         return answered
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from queries_orchestration.deliveries.backfill import backfill_range
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.clock import system_clock
+from queries_orchestration.model.errors import StoreUnavailable
 from queries_orchestration_tests.cli.conftest import Call
 from queries_orchestration_tests.deliveries.audited import only, trail
 from queries_orchestration_tests.house import House
@@ -53,6 +57,23 @@ def test_it_tells_what_it_admits_of_each_day_and_does_it_once(
     assert "missed before: A newer slot" in " ".join(history.split())
     events = [one for one in trail(late_house) if one.action == "backfill_launched"]
     assert [one.by for one in events] == [OPERATOR] * 2
+
+
+def test_what_was_admitted_before_it_fails_is_told(
+    late_house: House, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    def failing(*args: Any, **asked: Any) -> Iterator[Any]:
+        yield next(backfill_range(*args, **asked))
+        raise StoreUnavailable("The database is gone.")
+
+    monkeypatch.setattr("queries_orchestration.cli.backfill.backfill_range", failing)
+
+    told = call(late_house.environment, "backfill", day(3), day(1), "--schedule", "daily")
+
+    assert told.status == 1
+    assert f"Up to {day(3)}, 1 slots were admitted" in told.err
+    assert "The database is gone." in told.err
 
 
 def test_a_person_without_authority_is_refused_and_recorded(late_house: House, call: Call) -> None:

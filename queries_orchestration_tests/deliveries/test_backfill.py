@@ -264,6 +264,27 @@ def test_what_it_admits_is_missed_by_no_newer_slot_but_by_a_pause_of_its_schedul
     assert fill(hourly, FRIDAY).missed == missed + overtaken
 
 
+@pytest.mark.parametrize("how", ["pause", "delete"])
+def test_who_pauses_or_deletes_the_schedule_calls_off_what_waits(hourly: House, how: str) -> None:
+    hourly.deliver(at(FRIDAY, 12, 30))
+    assert fill(hourly, FRIDAY).missed == 4
+    asked: dict[str, Any] = {"schedule_id": hourly.schedule("hourly").id, "by": OPERATOR}
+    if how == "pause":
+        schedule_changes.pause(hourly.backends, hourly.workspace_id, reason="Enough.", **asked)
+    else:
+        schedule_changes.delete_schedule(hourly.backends, hourly.workspace_id, **asked)
+
+    called_off = [one for one in hourly.history("hourly") if one.is_backfilled]
+    assert [one.outcome for one in called_off] == ["missed"] * 4
+    done = {"pause": "paused", "delete": "deleted"}[how]
+    why = f"The schedule was {done} before it could be delivered."
+    assert {one.message for one in called_off} == {why}
+    assert hourly.work(DELIVERY_LANE) == []
+    if how == "pause":
+        schedule_changes.resume(hourly.backends, hourly.workspace_id, **asked)
+        assert fill(hourly, FRIDAY).missed == 4
+
+
 def test_the_render_of_a_backfilled_report_comes_last_too(
     tmp_path: Path, store_url: str, source_url: str
 ) -> None:
@@ -314,8 +335,11 @@ def test_a_person_backfills_what_they_have_authority_over(house: House) -> None:
     own = {"workspace_id": house.workspace_id}
     schedule_id = house.schedule().id
 
-    for name in ("gus", "bob", "dan"):
+    for name in ("gus", "bob"):
         assert fill(house, MONDAY.date(), by=house.by(name), **own) == Backfilled()
+    with pytest.raises(NotFound):  # who is not active any more
+        fill(house, MONDAY.date(), by=house.by("dan"), **own)
+    for name in ("gus", "bob", "dan"):
         with pytest.raises(NotFound, match="not yours"):
             fill(house, MONDAY.date(), by=house.by(name), schedule_id=schedule_id, **own)
     with pytest.raises(Refused) as refused:
@@ -352,6 +376,7 @@ def test_of_unknown_workspaces_and_schedules_and_of_others_there_is_none(house: 
         {"workspace_id": "unknown"},
         {"workspace_id": house.workspace_id, "schedule_id": "unknown"},
         {"workspace_id": "other", "schedule_id": house.schedule().id},
+        {"workspace_id": house.workspace_id, "by": By(via="dagster-ui", person_id="unknown")},
     ):
         with pytest.raises(NotFound):
             fill(house, MONDAY.date(), **asked)

@@ -100,6 +100,12 @@ def test_a_schedule_that_had_ended_was_not_active_until_it_was_defined_anew() ->
     assert due(found, at(3, 4), at(3, 6), at(4, 5), at(4, 6)) == [True, False, False, True]
 
 
+def test_one_that_had_ended_while_it_was_paused_goes_on_when_it_is_defined_anew() -> None:
+    found = life((3, 5, "paused"), (3, 8, "ended"), (4, 5, "changed"))
+
+    assert due(found, at(3, 4), at(3, 6), at(3, 9), at(4, 6)) == [True, False, False, True]
+
+
 def test_a_change_while_it_is_paused_does_not_resume_it() -> None:
     found = life((3, 5, "paused"), (3, 8, "changed"), (3, 12, "resumed"))
 

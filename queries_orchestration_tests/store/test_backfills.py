@@ -15,7 +15,12 @@ from queries_orchestration.model.ids import day_of_slot, slot_key
 from queries_orchestration.settings import Settings
 from queries_orchestration.store import backfills, claims, health, tables
 from queries_orchestration.store.claims import Receive
-from queries_orchestration.store.cross_workspace import live_offers, offer_one, offer_waiting
+from queries_orchestration.store.cross_workspace import (
+    lanes_that_may_start,
+    live_offers,
+    offer_one,
+    offer_waiting,
+)
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.store.valid_rows import (
     LONG_AGO,
@@ -128,6 +133,41 @@ def test_they_take_turns_over_workspaces_and_are_offered_once_nothing_else_waits
     assert [one.workspace_id for one in made[2:]] == ["acme", "blue"]
     assert [one.priority for one in made] == [0, -1, -1_002, -1_000]
     assert few == []
+
+
+def test_a_long_backfill_of_one_workspace_leaves_anothers_its_turns(database: Database) -> None:
+    with database.transaction() as connection:
+        for workspace, slots in (("acme", 40), ("blue", 4)):
+            set_up(connection, workspace)
+            insert_backfilled(connection, workspace, slots, schedules=4)
+            # The place that is free first is acme's: it has waited for longer.
+            if workspace == "acme":
+                running = [one.key for one in offer_waiting(connection, LANE, **LIMITS)]
+                for key in running:
+                    assert claims.start(connection, "acme", key, offer_number=1, run_id="run")
+        claims.end(connection, Receive("acme", running[0], 1))
+        settled = sa.update(tables.occurrences).where(tables.occurrences.c.key == running[0])
+        connection.execute(settled.values(outcome="delivered", settled_at=SLOT))
+
+        (offer,) = offer_waiting(connection, LANE, **LIMITS)
+
+    assert offer.workspace_id == "blue"
+
+
+def test_however_much_waits_every_lane_with_work_is_told(database: Database) -> None:
+    with database.transaction() as connection:
+        set_up(connection, "acme")
+        insert_backfilled(connection, "acme", 1_100, schedules=3)
+        last = sa.insert(tables.claims).values(
+            workspace_id="acme",
+            key="a-render",
+            lane="report",
+            state="waiting",
+            not_before=LONG_AGO + timedelta(days=1),
+        )
+        connection.execute(last)
+
+        assert lanes_that_may_start(connection) == ["delivery", "report"]
 
 
 def test_a_full_lane_offers_none_of_them(database: Database) -> None:

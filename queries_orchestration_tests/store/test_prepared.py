@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.exc import DataError, IntegrityError, NotSupportedError
 
 from queries_orchestration.model.audit import By, Subject
 from queries_orchestration.model.errors import StoreUnavailable
@@ -65,15 +65,23 @@ def test_what_a_column_has_become_is_planned_anew(kept: Database) -> None:
     title = as_prepared(
         sa.select(sa.column("title", sa.Text)).select_from(sa.table("things")), "tried"
     )
-    for number in (19, 29):
+    for number in (19, 29, 39):
         with kept.glance() as connection:
             assert connection.scalar(title) == "one"
         with Database(kept.url).transaction() as connection:
             connection.execute(
                 sa.text(f"ALTER TABLE things ALTER COLUMN title TYPE varchar({number})")
             )
-    with kept.glance() as connection:
+    # In a transaction it fails once.
+    with kept.read() as connection:
         assert connection.scalar(title) == "one"
+    with Database(kept.url).transaction() as connection:
+        connection.execute(sa.text("ALTER TABLE things ALTER COLUMN title TYPE varchar(49)"))
+    with pytest.raises(NotSupportedError), kept.read() as connection:
+        connection.scalar(title)
+    for _ in range(2):
+        with kept.read() as connection:
+            assert connection.scalar(title) == "one"
 
 
 def test_a_new_connection_plans_it_anew(kept: Database) -> None:
