@@ -309,7 +309,8 @@ def reading(url: str, what: str, order: str = "pid") -> list[object]:
     """Ask something of the connections that read the source."""
     with create_engine(url, poolclass=NullPool).connect() as connection:
         statement = (
-            f"SELECT {what} FROM pg_stat_activity WHERE application_name = 'queries'"  # noqa: S608
+            f"SELECT {what} FROM pg_stat_activity"  # noqa: S608
+            " WHERE application_name = 'queries' AND datname = current_database()"
             f" ORDER BY {order}"
         )
         return list(connection.scalars(text(statement)))
