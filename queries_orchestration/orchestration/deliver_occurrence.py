@@ -164,7 +164,6 @@ def settle(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
         return
     settled: tuple[Outcome, dict[str, Any]] | None = None
     with delivery_step(context, backends, receive):
-        # Before it is settled: from there on nothing may fail that is done.
         entries = metadata.of_work(read_work(backends, receive), backends.settings.public_url)
         entries |= metadata.of_recipients(read_tally(backends, receive))
         settled = settle_step.settle_delivered(backends, receive), entries

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from queries_orchestration.exports.settle import fail
 from queries_orchestration.orchestration import metadata, tags
-from queries_orchestration.orchestration.materialization import materialization_of
+from queries_orchestration.orchestration.materialization import materialize
 from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.steps import NOT_TAKEN, step
 from queries_orchestration.orchestration.taking import take_next, take_work
@@ -79,12 +79,13 @@ def make_taken(
     with step(context, backends, receive, lane=lane, fail=fail):
         work = read_work(backends, receive)
         made = make(backends, receive, worker.heartbeat)
-    if work is None or made is None:
+    if made is None:
         return
     # The claim has ended with the file: from here on the store is asked nothing, so that nothing
     # can fail that is done.
     public_url = backends.settings.public_url
-    context.log_event(materialization_of(work, made, public_url=public_url))
+    if work is not None:
+        materialize(context, work, made, public_url=public_url)
     context.add_output_metadata(
         metadata.of_work(work, public_url) | metadata.of_file(made) | {"outcome": tags.READY}
     )

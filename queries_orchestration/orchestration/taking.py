@@ -42,11 +42,13 @@ def take_work(
         receive = start_step.NothingToDo("It is not there any more.")
     except QueriesError as error:
         raise refusal(error) from None
+    if not isinstance(receive, start_step.NothingToDo):
+        # First of all: until it beats, whoever looks for the lost finds this receive.
+        worker.begin(receive, lane=lane, is_terminated=terminated(context))
     tag_run(context, {tags.work_tag(lane): key})
     if isinstance(receive, start_step.NothingToDo):
         nothing_to_do(context, receive.reason)
         return None
-    worker.begin(receive, lane=lane, is_terminated=terminated(context))
     return receive
 
 
