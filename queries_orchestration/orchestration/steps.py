@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -24,6 +25,8 @@ NOT_TAKEN: Final = (
     "This run repeats only a part of another one and has not taken the work, so it does nothing."
     " What is settled is not worked again: run the schedule now, or export anew."
 )
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -79,9 +82,20 @@ def led_to(backends: Backends, receive: Receive) -> dict[str, Any]:
 
 
 def terminated(context: dg.OpExecutionContext) -> Callable[[], bool]:
-    """Return what tells whether an operator has terminated the run of ``context``."""
+    """Return what tells whether an operator has terminated the run of ``context``.
+
+    While Dagster cannot be asked, nobody has: the heartbeat asks, and must go on beating.
+    """
     runs = DagsterRuns(context.instance)
-    return lambda: runs.of_receive(context.run_id) == "cancelled"
+
+    def is_terminated() -> bool:
+        try:
+            return runs.of_receive(context.run_id) == "cancelled"
+        except Exception as error:  # noqa: BLE001 - whatever Dagster's storage has
+            log.warning("termination_not_known type=%s", type(error).__name__)
+            return False
+
+    return is_terminated
 
 
 def failure(error: QueriesError, receive: Receive, more: Mapping[str, Any]) -> dg.Failure:

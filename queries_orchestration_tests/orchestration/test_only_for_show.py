@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+
 import dagster as dg
 import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.model.errors import QueriesError, StoreUnavailable, UnreadableRow
-from queries_orchestration.orchestration import materialization, told_run
+from queries_orchestration.orchestration import materialization, steps, told_run
 from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.run_requests import run_request_of
-from queries_orchestration.settings import EXPORT_LANE
+from queries_orchestration.receives import start as start_step
+from queries_orchestration.receives.heartbeat import Heartbeat
+from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE
+from queries_orchestration.store import claims
+from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.offers import Offer
 from queries_orchestration_tests.house import MONDAY, House
 from queries_orchestration_tests.orchestration.launches import execute
@@ -116,6 +122,37 @@ def test_what_cannot_be_read_for_show_fails_no_third_receive(
 
     assert job_house.claim(offer.key).receive_number == 3
     assert f"work_not_told work={offer.key} type={type(error).__name__}" in caplog.text
+
+
+def test_a_heart_beats_on_while_dagster_cannot_be_asked(
+    job_house: House,
+    instance: dg.DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    offer = _offer(job_house)
+    receive = start_step.start(
+        job_house.backends, offer.key, lane=DELIVERY_LANE, offer_number=offer.number, run_id="one"
+    )
+    assert isinstance(receive, Receive)
+    monkeypatch.setattr(instance, "get_run_by_id", _locked)
+    is_terminated = steps.terminated(dg.build_op_context(instance=instance))
+    beats = threading.Semaphore(0)
+
+    def held(*_arguments: object) -> None:
+        beats.release()
+
+    monkeypatch.setattr(claims, "hold", held)
+    with Heartbeat(
+        job_house.backends.database,
+        receive,
+        interval=0.01,
+        deadline=60,
+        is_terminated=is_terminated,
+    ) as heartbeat:
+        assert all(beats.acquire(timeout=30) for _ in range(2))
+        heartbeat.check()
+    assert "termination_not_known type=RuntimeError" in caplog.text
 
 
 def test_what_cannot_be_read_for_show_fails_no_export(
