@@ -14,6 +14,7 @@ from queries_orchestration.deliveries import recover
 from queries_orchestration.model.errors import QueriesError, ReceiveLost, TransientError
 from queries_orchestration.orchestration import metadata, tags
 from queries_orchestration.orchestration.dagster_runs import DagsterRuns
+from queries_orchestration.orchestration.told_errors import told
 from queries_orchestration.orchestration.told_run import read_work, tag_outcome
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import Fail, failures_settled, is_final
@@ -37,7 +38,8 @@ def step(
 
     What is tried again by itself needs nobody: the run says so and ends green, as that of a worker
     that lost its claim does, since another one has the work. The cause of a failure is cut off,
-    because driver text may hold rows or addresses and events are kept. A run that an operator
+    because driver text may hold rows or addresses and events are kept; so is its message, unless
+    its code tells that it names nobody. A run that an operator
     terminates settles its work as cancelled; one that is merely stopped is offered again when its
     heartbeat has been silent.
 
@@ -61,11 +63,10 @@ def step(
     except QueriesError as error:
         if not is_final(receive, error):
             context.log.warning(
-                "Receive %d of %d failed with %s: %s It is tried again by itself.",
+                "Receive %d of %d failed with %s It is tried again by itself.",
                 receive.number,
                 MAX_RECEIVES,
-                error.code,
-                error.message,
+                told(error),
             )
             tag_outcome(context, tags.TRIED_AGAIN)
             return
@@ -105,7 +106,7 @@ def failure(error: QueriesError, receive: Receive, more: Mapping[str, Any]) -> d
         more: further entries of its metadata.
     """
     return dg.Failure(
-        description=f"{error.code}: {error.message}",
+        description=told(error),
         metadata={"code": error.code, "work": receive.key, "receive": receive.number, **more},
         allow_retries=False,
     )
@@ -113,4 +114,4 @@ def failure(error: QueriesError, receive: Receive, more: Mapping[str, Any]) -> d
 
 def refusal(error: QueriesError) -> dg.Failure:
     """Return the Dagster failure of a run that could not start."""
-    return dg.Failure(description=f"{error.code}: {error.message}", allow_retries=False)
+    return dg.Failure(description=told(error), allow_retries=False)

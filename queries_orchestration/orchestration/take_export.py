@@ -21,6 +21,7 @@ from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.heartbeat import Heartbeat
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
+from queries_orchestration.telling.work import Work
 
 
 class ExportConfig(dg.Config):
@@ -75,7 +76,8 @@ def make_taken(
     if receive is None:
         context.log.info(NOT_TAKEN)
         return
-    work, made = None, None
+    work: Work | None = None
+    made: Export | None = None
     with step(context, backends, receive, lane=lane, fail=fail):
         work = read_work(backends, receive)
         made = make(backends, receive, worker.heartbeat)
