@@ -37,9 +37,9 @@ def step(
     """Run one step of a receive; a failure is settled, and the run red only if it is final.
 
     What is tried again by itself needs nobody: the run says so and ends green, as that of a worker
-    that lost its claim does, since another one has the work. The cause of a failure is cut off,
-    because driver text may hold rows or addresses and events are kept; so is its message, unless
-    its code tells that it names nobody. A run that an operator
+    that lost its claim does, since another one has the work; unless it was reported lost. The
+    cause of a failure is cut off, because driver text may hold rows or addresses and events are
+    kept; so is its message, unless its code says that it names nobody. A run that an operator
     terminates settles its work as cancelled; one that is merely stopped is offered again when its
     heartbeat has been silent.
 
@@ -58,6 +58,9 @@ def step(
                     raise DagsterExecutionInterruptedError from None
                 raise
     except ReceiveLost as lost:
+        if is_reported_lost(context):
+            # Ending well, it would turn the red run green.
+            raise failure(lost, receive, {}) from None
         context.log.info("%s: %s", lost.code, lost.message)
         tag_outcome(context, tags.SUPERSEDED)
     except QueriesError as error:
@@ -72,6 +75,16 @@ def step(
             return
         tag_outcome(context, tags.FAILED)
         raise failure(error, receive, led_to(backends, receive)) from None
+
+
+def is_reported_lost(context: dg.OpExecutionContext) -> bool:
+    """Tell whether the run of ``context`` was reported as failed, though its worker still works."""
+    try:
+        run = context.instance.get_run_by_id(context.run_id)
+    except Exception as error:  # noqa: BLE001 - whatever Dagster's storage has
+        log.warning("termination_not_known type=%s", type(error).__name__)
+        return False
+    return run is not None and run.status == dg.DagsterRunStatus.FAILURE
 
 
 def led_to(backends: Backends, receive: Receive) -> dict[str, Any]:
