@@ -11,6 +11,8 @@ from dagster_shared.serdes import serialize_value
 
 from queries_orchestration.definitions import defs
 from queries_orchestration.deliveries import make_file as make_file_step
+from queries_orchestration.deliveries.stop_dispatch import stop_dispatch
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import SourceBroken
 from queries_orchestration.orchestration import metadata, tags
 from queries_orchestration.orchestration.offering import offer_exports, offer_reports
@@ -38,7 +40,7 @@ def test_a_delivery_leads_to_schedule_occurrence_file_and_outcomes_and_back(
     occurrence = job_house.occurrence(offer.key)
     page = f"{SITE}/schedules/weekly/occurrences/{offer.key.replace('@', '%40')}"
     tagged = instance.get_runs()[0].tags
-    assert {name: tagged[name] for name in tags.MEANINGS} == {
+    assert {name: tagged[name] for name in tags.MEANINGS if name != tags.BACKFILL} == {
         "queries/lane": "delivery",
         "queries/workspace": job_house.workspace_id,
         "queries/occurrence": offer.key,
@@ -113,6 +115,24 @@ def test_a_job_that_is_launched_as_it_is_works_what_is_next_in_turn(
     assert job_house.claim(key).receive_number == 1
     (run,) = instance.get_runs(filters=dg.RunsFilter(tags={tags.work_tag(lane): key}))
     assert run.tags["queries/outcome"] in ("delivered", "ready")
+
+
+def test_a_job_that_is_launched_as_it_is_says_what_is_so_if_it_finds_nothing(
+    job_house: House, instance: dg.DagsterInstance
+) -> None:
+    (offer,) = job_house.dispatch(MONDAY).offers
+    with job_house.backends.database.transaction() as connection:
+        connection.exec_driver_sql("UPDATE claims SET lease_until = '2100-01-01 00:00:00.000000'")
+
+    assert _launch(instance, "deliver_occurrence", {}).success
+    assert "that may start now and is not offered already" in _everything(instance)
+    stop_dispatch(job_house.backends, by=OPERATOR, name="the night shift", reason="It rains.")
+    assert _launch(instance, "deliver_occurrence", {}).success
+    assert "All dispatching is stopped since" in _everything(instance)
+    assert "queries dispatch start" in _everything(instance)
+
+    assert instance.get_runs(limit=1)[0].tags["queries/outcome"] == "nothing_to_do"
+    assert job_house.claim(offer.key).receive_number == 0
 
 
 def test_an_export_leads_to_its_page(job_house: House, instance: dg.DagsterInstance) -> None:
