@@ -50,6 +50,12 @@ def tag_outcome(context: dg.OpExecutionContext, outcome: str) -> None:
     tag_run(context, {tags.OUTCOME: outcome})
 
 
+def tag_working(context: dg.OpExecutionContext) -> None:
+    """Let a re-execution not say the outcome of the run that it repeats, whose tags it has."""
+    if context.has_tag(tags.OUTCOME):
+        tag_outcome(context, tags.WORKING)
+
+
 def tags_of_work(work: Work) -> dict[str, str]:
     """Return the tags by which the runs of a piece of work are found, whoever launched them."""
     known = {
