@@ -38,11 +38,14 @@ def test_each_source_is_an_asset_with_a_description(job_house: House) -> None:
 
 
 RECONSTRUCTION = DefinitionsLoadContext(DefinitionsLoadType.RECONSTRUCTION)
+INITIALIZATION = DefinitionsLoadContext(DefinitionsLoadType.INITIALIZATION)
+"""Said, since a run that was executed in this process leaves the other one behind."""
 
 
 @on_sqlite
 def test_a_code_server_serves_them_beside_all_else(job_house: House) -> None:
-    loaded()
+    with DefinitionsLoadContext.scoped(INITIALIZATION):
+        loaded()
     with DefinitionsLoadContext.scoped(RECONSTRUCTION):
         served = loaded()
     repository = served.get_repository_def()
