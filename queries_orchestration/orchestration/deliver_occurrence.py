@@ -22,12 +22,13 @@ from queries_orchestration.orchestration.launchpad import admit_from_launchpad
 from queries_orchestration.orchestration.materialization import materialize_delivered
 from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.steps import NOT_TAKEN, failure, refusal, step
-from queries_orchestration.orchestration.taking import take_next, take_work
+from queries_orchestration.orchestration.taking import nothing_to_do, take_next, take_work
 from queries_orchestration.orchestration.told_run import (
     read_tally,
     read_work,
     tag_outcome,
     tag_run,
+    tag_working,
     tags_of_work,
 )
 from queries_orchestration.settings import DELIVERY_LANE, Settings
@@ -68,6 +69,7 @@ def start(
     context: dg.OpExecutionContext, config: OccurrenceConfig, worker: WorkerResource
 ) -> Iterator[dg.Output[None]]:
     """Take the occurrence, look up who acts, open the query or report as that person."""
+    tag_working(context)
     if not (config.occurrence or config.schedule or config.as_person or config.reason):
         yield from begin(context, worker, take_next(context, worker, lane=DELIVERY_LANE))
         return
@@ -124,7 +126,7 @@ def make_file(context: dg.OpExecutionContext, worker: WorkerResource) -> Iterato
     """Generate the file of a query, or wait for the rendered report; skip an empty one if asked."""
     backends, receive = worker.backends, worker.receive
     if receive is None:
-        context.log.info(NOT_TAKEN)
+        nothing_to_do(context, NOT_TAKEN)
         return
     export: Export | None = None
     with delivery_step(context, backends, receive):
@@ -145,7 +147,7 @@ def deliver(context: dg.OpExecutionContext, worker: WorkerResource) -> Iterator[
     """Send each present recipient a message with a personal link."""
     backends, receive = worker.backends, worker.receive
     if receive is None:
-        context.log.info(NOT_TAKEN)
+        nothing_to_do(context, NOT_TAKEN)
         return
     entries: dict[str, Any] | None = None
     with delivery_step(context, backends, receive):
@@ -160,11 +162,10 @@ def settle(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     """Write the outcome, the streak and the schedule's pause."""
     backends, receive = worker.backends, worker.receive
     if receive is None:
-        context.log.info(NOT_TAKEN)
+        nothing_to_do(context, NOT_TAKEN)
         return
     settled: tuple[Outcome, dict[str, Any]] | None = None
     with delivery_step(context, backends, receive):
-        # Before it is settled: from there on nothing may fail that is done.
         entries = metadata.of_work(read_work(backends, receive), backends.settings.public_url)
         entries |= metadata.of_recipients(read_tally(backends, receive))
         settled = settle_step.settle_delivered(backends, receive), entries

@@ -16,6 +16,7 @@ from queries_orchestration.orchestration.deliver_occurrence import (
 from queries_orchestration.orchestration.launchpad import resend_from_launchpad
 from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.steps import refusal
+from queries_orchestration.orchestration.told_run import tag_working
 from queries_orchestration.settings import DELIVERY_LANE, Settings
 
 
@@ -39,6 +40,7 @@ def start_resend(
     context: dg.OpExecutionContext, config: ResendConfig, worker: WorkerResource
 ) -> Iterator[dg.Output[None]]:
     """Admit the resend, or find the one under way, take it, open the source as the person."""
+    tag_working(context)
     try:
         key = resend_from_launchpad(
             worker.backends,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -13,6 +14,7 @@ from queries_orchestration.deliveries import recover
 from queries_orchestration.model.errors import QueriesError, ReceiveLost, TransientError
 from queries_orchestration.orchestration import metadata, tags
 from queries_orchestration.orchestration.dagster_runs import DagsterRuns
+from queries_orchestration.orchestration.told_errors import told
 from queries_orchestration.orchestration.told_run import read_work, tag_outcome
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import Fail, failures_settled, is_final
@@ -25,6 +27,8 @@ NOT_TAKEN: Final = (
     " What is settled is not worked again: run the schedule now, or export anew."
 )
 
+log = logging.getLogger(__name__)
+
 
 @contextmanager
 def step(
@@ -33,8 +37,9 @@ def step(
     """Run one step of a receive; a failure is settled, and the run red only if it is final.
 
     What is tried again by itself needs nobody: the run says so and ends green, as that of a worker
-    that lost its claim does, since another one has the work. The cause of a failure is cut off,
-    because driver text may hold rows or addresses and events are kept. A run that an operator
+    that lost its claim does, since another one has the work; unless it was reported lost. The
+    cause of a failure is cut off, because driver text may hold rows or addresses and events are
+    kept; so is its message, unless its code says that it names nobody. A run that an operator
     terminates settles its work as cancelled; one that is merely stopped is offered again when its
     heartbeat has been silent.
 
@@ -53,21 +58,33 @@ def step(
                     raise DagsterExecutionInterruptedError from None
                 raise
     except ReceiveLost as lost:
+        if is_reported_lost(context):
+            # Ending well, it would turn the red run green.
+            raise failure(lost, receive, {}) from None
         context.log.info("%s: %s", lost.code, lost.message)
         tag_outcome(context, tags.SUPERSEDED)
     except QueriesError as error:
         if not is_final(receive, error):
             context.log.warning(
-                "Receive %d of %d failed with %s: %s It is tried again by itself.",
+                "Receive %d of %d failed with %s It is tried again by itself.",
                 receive.number,
                 MAX_RECEIVES,
-                error.code,
-                error.message,
+                told(error),
             )
             tag_outcome(context, tags.TRIED_AGAIN)
             return
         tag_outcome(context, tags.FAILED)
         raise failure(error, receive, led_to(backends, receive)) from None
+
+
+def is_reported_lost(context: dg.OpExecutionContext) -> bool:
+    """Tell whether the run of ``context`` was reported as failed, though its worker still works."""
+    try:
+        run = context.instance.get_run_by_id(context.run_id)
+    except Exception as error:  # noqa: BLE001 - whatever Dagster's storage has
+        log.warning("termination_not_known type=%s", type(error).__name__)
+        return False
+    return run is not None and run.status == dg.DagsterRunStatus.FAILURE
 
 
 def led_to(backends: Backends, receive: Receive) -> dict[str, Any]:
@@ -79,9 +96,20 @@ def led_to(backends: Backends, receive: Receive) -> dict[str, Any]:
 
 
 def terminated(context: dg.OpExecutionContext) -> Callable[[], bool]:
-    """Return what tells whether an operator has terminated the run of ``context``."""
+    """Return what tells whether an operator has terminated the run of ``context``.
+
+    While Dagster cannot be asked, nobody has: the heartbeat asks, and must go on beating.
+    """
     runs = DagsterRuns(context.instance)
-    return lambda: runs.of_receive(context.run_id) == "cancelled"
+
+    def is_terminated() -> bool:
+        try:
+            return runs.of_receive(context.run_id) == "cancelled"
+        except Exception as error:  # noqa: BLE001 - whatever Dagster's storage has
+            log.warning("termination_not_known type=%s", type(error).__name__)
+            return False
+
+    return is_terminated
 
 
 def failure(error: QueriesError, receive: Receive, more: Mapping[str, Any]) -> dg.Failure:
@@ -91,7 +119,7 @@ def failure(error: QueriesError, receive: Receive, more: Mapping[str, Any]) -> d
         more: further entries of its metadata.
     """
     return dg.Failure(
-        description=f"{error.code}: {error.message}",
+        description=told(error),
         metadata={"code": error.code, "work": receive.key, "receive": receive.number, **more},
         allow_retries=False,
     )
@@ -99,4 +127,4 @@ def failure(error: QueriesError, receive: Receive, more: Mapping[str, Any]) -> d
 
 def refusal(error: QueriesError) -> dg.Failure:
     """Return the Dagster failure of a run that could not start."""
-    return dg.Failure(description=f"{error.code}: {error.message}", allow_retries=False)
+    return dg.Failure(description=told(error), allow_retries=False)

@@ -26,7 +26,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     OFFER: "Number of the offer that the run was launched with; none if a person launched it",
     BACKFILL: "UTC day of the slots that a backfill admits or delivers; of a render its lane, too",
     VIA: "How the occurrence came about: `recurrence`, `run-now`, `dagster-ui` or `backfill`",
-    OUTCOME: "What the run led to (see green, red, grey); none while it is at work",
+    OUTCOME: "What the run led to (see green, red, grey); none, or `working`, while it is at work",
 }
 """What each tag of ours tells; docs/dagster-ui.md is this table for people."""
 
@@ -37,6 +37,7 @@ CANCELLED: Final = "cancelled"
 TRIED_AGAIN: Final = "tried_again"
 SUPERSEDED: Final = "superseded"
 NOTHING_TO_DO: Final = "nothing_to_do"
+WORKING: Final = "working"
 
 PRIORITY: Final = "dagster/priority"
 MAX_RUNTIME: Final = "dagster/max_runtime"

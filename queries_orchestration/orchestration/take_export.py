@@ -7,20 +7,22 @@ from pydantic import Field
 
 from queries_orchestration.exports.settle import fail
 from queries_orchestration.orchestration import metadata, tags
-from queries_orchestration.orchestration.materialization import materialization_of
+from queries_orchestration.orchestration.materialization import materialize
 from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.steps import NOT_TAKEN, step
-from queries_orchestration.orchestration.taking import take_next, take_work
+from queries_orchestration.orchestration.taking import nothing_to_do, take_next, take_work
 from queries_orchestration.orchestration.told_run import (
     read_work,
     tag_outcome,
     tag_run,
+    tag_working,
     tags_of_work,
 )
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.heartbeat import Heartbeat
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
+from queries_orchestration.telling.work import Work
 
 
 class ExportConfig(dg.Config):
@@ -46,6 +48,7 @@ def take_export(
     Raises:
         Failure: there is no such export, it is work of another lane, or its run cannot begin.
     """
+    tag_working(context)
     if config.export:
         receive = take_work(
             context, worker, config.export, lane=lane, offer_number=config.offer or None
@@ -73,18 +76,27 @@ def make_taken(
     """Make the file of the export that this run has taken, if it has."""
     backends, receive = worker.backends, worker.receive
     if receive is None:
-        context.log.info(NOT_TAKEN)
+        nothing_to_do(context, NOT_TAKEN)
         return
-    work, made = None, None
+    work: Work | None = None
+    made: Export | None = None
     with step(context, backends, receive, lane=lane, fail=fail):
         work = read_work(backends, receive)
         made = make(backends, receive, worker.heartbeat)
-    if work is None or made is None:
-        return
-    # The claim has ended with the file: from here on the store is asked nothing, so that nothing
-    # can fail that is done.
-    public_url = backends.settings.public_url
-    context.log_event(materialization_of(work, made, public_url=public_url))
+    if made is not None:
+        tell_made(context, work, made, public_url=backends.settings.public_url)
+
+
+def tell_made(
+    context: dg.OpExecutionContext, work: Work | None, made: Export, *, public_url: str
+) -> None:
+    """Tell of a file that is made, by what is known already.
+
+    The claim has ended with the file: the store is asked nothing more, so that nothing can fail
+    that is done.
+    """
+    if work is not None:
+        materialize(context, work, made, public_url=public_url)
     context.add_output_metadata(
         metadata.of_work(work, public_url) | metadata.of_file(made) | {"outcome": tags.READY}
     )

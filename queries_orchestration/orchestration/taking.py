@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
+from queries_orchestration.deliveries.stop_dispatch import told
 from queries_orchestration.model.errors import NotFound, QueriesError
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.resources import WorkerResource
@@ -11,6 +12,7 @@ from queries_orchestration.orchestration.steps import refusal, terminated
 from queries_orchestration.orchestration.told_run import tag_outcome, tag_run
 from queries_orchestration.receives import start as start_step
 from queries_orchestration.receives.publish import offer_lane
+from queries_orchestration.store import dispatch_stops
 from queries_orchestration.store.claims import Receive
 
 
@@ -42,11 +44,13 @@ def take_work(
         receive = start_step.NothingToDo("It is not there any more.")
     except QueriesError as error:
         raise refusal(error) from None
+    if not isinstance(receive, start_step.NothingToDo):
+        # First of all: until it beats, whoever looks for the lost finds this receive.
+        worker.begin(receive, lane=lane, is_terminated=terminated(context))
     tag_run(context, {tags.work_tag(lane): key})
     if isinstance(receive, start_step.NothingToDo):
         nothing_to_do(context, receive.reason)
         return None
-    worker.begin(receive, lane=lane, is_terminated=terminated(context))
     return receive
 
 
@@ -61,10 +65,19 @@ def take_next(
     backends = worker.backends
     try:
         offers = offer_lane(backends.database, backends.settings, lane, at_most=1)
+        with backends.database.read() as connection:
+            stop = None if offers else dispatch_stops.current(connection)
     except QueriesError as error:
         raise refusal(error) from None
+    if stop is not None:
+        nothing_to_do(context, told(stop))
+        return None
     if not offers:
-        nothing_to_do(context, f"Nothing waits in the lane {lane} that may start now.")
+        nothing_to_do(
+            context,
+            f"Nothing waits in the lane {lane} that may start now and is not offered already,"
+            " or as much is offered as may be at once.",
+        )
         return None
     (offer,) = offers
     return take_work(context, worker, offer.key, lane=lane, offer_number=offer.number)

@@ -13,6 +13,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy import Connection, and_, select
 
+from queries_orchestration.model.formats import SourceKind
 from queries_orchestration.store import claims as claims_store, database, dispatch_stops
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.deliveries import Delivery
@@ -35,6 +36,8 @@ from queries_orchestration.store.tables import (
     occurrences,
     receives,
     schedules,
+    sources,
+    workspaces,
 )
 
 _OFFERING: Final = 0x6F666672  # "offr": one number of our own in the database
@@ -74,6 +77,29 @@ class Waiting:
     may_start: bool
     why: str
     until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSource:
+    """A saved query or report that is not archived, as whoever runs the installation sees it."""
+
+    workspace_name: str
+    name: str
+    kind: SourceKind
+
+
+def shown_sources(connection: Connection, *, limit: int) -> list[ShownSource]:
+    """Return the sources of all workspaces, by the names of both."""
+    names = (workspaces.c.name.label("workspace_name"), sources.c.name, sources.c.kind)
+    return every(
+        connection,
+        ShownSource,
+        select(*names)
+        .join(workspaces, workspaces.c.id == sources.c.workspace_id)
+        .where(~sources.c.archived)
+        .order_by(workspaces.c.name, sources.c.name)
+        .limit(limit),
+    )
 
 
 def delivery_of_message(connection: Connection, message_id: str) -> Delivery | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import (
+    URL,
     Connection,
     Engine,
     ExceptionContext,
@@ -146,6 +147,22 @@ def now(connection: Connection) -> datetime:
     return instant.astimezone(UTC)
 
 
+def is_there(url: str) -> bool:
+    """Tell whether there is a database to open; a file of SQLite that is not would be made.
+
+    Raises:
+        InvalidSettings: it cannot be read as a URL.
+    """
+    parsed = _parsed(url)
+    return parsed.get_backend_name() != "sqlite" or Path(parsed.database or "").is_file()
+
+
+def limit_statements(connection: Connection, seconds: int) -> None:
+    """Let each statement of the transaction take so long at most; SQLite's can take any time."""
+    if connection.dialect.name != "sqlite":
+        connection.execute(select(func.set_config("statement_timeout", f"{seconds}s", True)))
+
+
 def take_turn(connection: Connection, lock: int) -> None:
     """Hold ``lock`` until the transaction ends; wait while another transaction holds it.
 
@@ -155,11 +172,15 @@ def take_turn(connection: Connection, lock: int) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(lock)))
 
 
-def _create_engine(url: str, kept_connections: int, **options: Any) -> Engine:
+def _parsed(url: str) -> URL:
     try:
-        parsed = make_url(url)
+        return make_url(url)
     except (ArgumentError, ValueError):
         raise InvalidSettings("QUERIES_DATABASE_URL cannot be read as a URL.") from None
+
+
+def _create_engine(url: str, kept_connections: int, **options: Any) -> Engine:
+    parsed = _parsed(url)
     if parsed.get_backend_name() != "sqlite":
         engine = create_engine(
             parsed,

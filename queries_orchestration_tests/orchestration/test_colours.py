@@ -18,6 +18,7 @@ from queries_orchestration.deliveries import make_file as make_file_step, recove
 from queries_orchestration.exports.cancel import cancel_export
 from queries_orchestration.model.errors import SourceUnavailable
 from queries_orchestration.orchestration import resources
+from queries_orchestration.orchestration.dagster_runs import DagsterRuns
 from queries_orchestration.orchestration.run_requests import run_request_of
 from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE
 from queries_orchestration.store.offers import Offer
@@ -189,6 +190,22 @@ def _export_cancelled(case: Case) -> None:
         export_id=export_id,
     )
     case.run(offer)
+
+
+def test_a_run_that_was_reported_lost_stays_red_when_its_worker_comes_back(
+    job_house: House, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case(job_house, instance, monkeypatch)
+    offer = case.offer()
+
+    def lost() -> None:
+        DagsterRuns(instance).report_lost(instance.get_runs(limit=1)[0].run_id)
+        case.change("UPDATE claims SET receive_number = receive_number + 1")
+
+    case.meanwhile(lost)
+    case.run(offer)
+
+    assert instance.get_runs(limit=1)[0].status == Status.FAILURE
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,7 @@ def test_the_page_tells_every_outcome_of_a_run() -> None:
         tags.TRIED_AGAIN,
         tags.SUPERSEDED,
         tags.NOTHING_TO_DO,
+        tags.WORKING,
         tags.FAILED,
         tags.CANCELLED,
     }

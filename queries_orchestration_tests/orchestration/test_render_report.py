@@ -76,7 +76,7 @@ def test_a_delivery_that_was_tried_again_finds_what_the_render_job_made(
     assert job_house.addressees() == ["bob@example.org", "cyd@example.org"]
 
 
-def test_a_render_that_lost_access_is_red_with_code_and_section(
+def test_a_render_that_lost_access_is_red_with_code_and_page(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
     export_id = job_house.ask_export("sales", file_format="xlsx")
@@ -92,11 +92,11 @@ def test_a_render_that_lost_access_is_red_with_code_and_section(
     failed = result.failure_data_for_node("render")
     assert failed is not None
     assert failed.user_failure_data is not None
-    assert (failed.user_failure_data.description or "").startswith(
-        'access_lost: Section "Amounts by region"'
-    )
+    assert (failed.user_failure_data.description or "").startswith("access_lost: its page")
+    assert failed.user_failure_data.metadata["page"].value
     export = job_house.asked_export(export_id)
     assert (export.state, export.code) == ("failed", "access_lost")
+    assert 'Section "Amounts by region"' in (export.message or "")
 
 
 def test_a_job_that_is_given_the_work_of_another_lane_leaves_it_alone(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -10,15 +11,20 @@ from dagster_shared.serdes import serialize_value
 
 from queries_orchestration.definitions import defs
 from queries_orchestration.deliveries import make_file as make_file_step
+from queries_orchestration.deliveries.stop_dispatch import stop_dispatch
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import SourceBroken
 from queries_orchestration.orchestration import metadata, tags
-from queries_orchestration.orchestration.offering import offer_exports
+from queries_orchestration.orchestration.offering import offer_exports, offer_reports
 from queries_orchestration.orchestration.run_requests import run_request_of
+from queries_orchestration.orchestration.told_errors import NAME_NOBODY
 from queries_orchestration.settings import EXPORT_LANE
 from queries_orchestration.store import workspaces
 from queries_orchestration.telling.occurrences import occurrence_json
+from queries_orchestration_tests.codes import every_code
 from queries_orchestration_tests.house import MONDAY, House
 from queries_orchestration_tests.orchestration.launches import execute, requests
+from queries_orchestration_tests.report_house import build_report_house
 
 pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
@@ -34,7 +40,7 @@ def test_a_delivery_leads_to_schedule_occurrence_file_and_outcomes_and_back(
     occurrence = job_house.occurrence(offer.key)
     page = f"{SITE}/schedules/weekly/occurrences/{offer.key.replace('@', '%40')}"
     tagged = instance.get_runs()[0].tags
-    assert {name: tagged[name] for name in tags.MEANINGS} == {
+    assert {name: tagged[name] for name in tags.MEANINGS if name != tags.BACKFILL} == {
         "queries/lane": "delivery",
         "queries/workspace": job_house.workspace_id,
         "queries/occurrence": offer.key,
@@ -111,6 +117,24 @@ def test_a_job_that_is_launched_as_it_is_works_what_is_next_in_turn(
     assert run.tags["queries/outcome"] in ("delivered", "ready")
 
 
+def test_a_job_that_is_launched_as_it_is_says_what_is_so_if_it_finds_nothing(
+    job_house: House, instance: dg.DagsterInstance
+) -> None:
+    (offer,) = job_house.dispatch(MONDAY).offers
+    with job_house.backends.database.transaction() as connection:
+        connection.exec_driver_sql("UPDATE claims SET lease_until = '2100-01-01 00:00:00.000000'")
+
+    assert _launch(instance, "deliver_occurrence", {}).success
+    assert "that may start now and is not offered already" in _everything(instance)
+    stop_dispatch(job_house.backends, by=OPERATOR, name="the night shift", reason="It rains.")
+    assert _launch(instance, "deliver_occurrence", {}).success
+    assert "All dispatching is stopped since" in _everything(instance)
+    assert "queries dispatch start" in _everything(instance)
+
+    assert instance.get_runs(limit=1)[0].tags["queries/outcome"] == "nothing_to_do"
+    assert job_house.claim(offer.key).receive_number == 0
+
+
 def test_an_export_leads_to_its_page(job_house: House, instance: dg.DagsterInstance) -> None:
     export_id = job_house.ask_export()
     (request,) = requests(instance, offer_exports)
@@ -147,14 +171,97 @@ def test_no_name_of_a_person_no_title_and_no_value_is_told(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
     (offer,) = job_house.dispatch(MONDAY).offers
-    execute(instance, run_request_of(offer, job_house.backends.settings))
+    assert execute(instance, run_request_of(offer, job_house.backends.settings)).success
 
+    _check_nothing_secret(instance)
+
+
+NOBODY_HAS_ACCESS = """
+workspace: {name: acme}
+people:
+  ada: {title: Ada Owner, address: ada@example.org, roles: [reader]}
+"""
+
+
+def test_access_lost_names_nobody(job_house: House, instance: dg.DagsterInstance) -> None:
+    (offer,) = job_house.dispatch(MONDAY).offers
+    job_house.apply(NOBODY_HAS_ACCESS)
+    assert not execute(instance, run_request_of(offer, job_house.backends.settings)).success
+
+    occurrence = job_house.occurrence(offer.key)
+    assert occurrence.code == "access_lost"
+    assert "ada" in (occurrence.message or "")
+    _check_nothing_secret(instance)
+    assert "access_lost" in _everything(instance)
+
+
+def test_the_refusal_of_a_launch_names_nobody(
+    job_house: House, instance: dg.DagsterInstance
+) -> None:
+    job_house.apply(NOBODY_HAS_ACCESS)
+    schedule, ada = job_house.schedule().id, job_house.person("ada")
+    config = {"schedule": schedule, "as_person": ada, "reason": "The test asks."}
+    assert not _launch(
+        instance, "deliver_occurrence", {"ops": {"start": {"config": config}}}
+    ).success
+
+    _check_nothing_secret(instance)
+    assert "access_lost" in _everything(instance)
+
+
+@pytest.mark.parametrize("fails", ["for good", "for a while"])
+def test_a_section_that_does_not_open_is_not_named(
+    tmp_path: Path,
+    store_url: str,
+    source_url: str,
+    instance: dg.DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    fails: str,
+) -> None:
+    house = build_report_house(tmp_path, store_url, source_url)
+    for name, value in house.environment.items():
+        monkeypatch.setenv(name, value)
+    export_id = house.ask_export("sales", file_format="xlsx")
+    if fails == "for good":
+        house.apply(NOBODY_HAS_ACCESS)
+    else:
+        monkeypatch.delenv("SHOP_URL")
+    (request,) = requests(instance, offer_reports)
+    execute(instance, request)
+
+    outcome = {"for good": "failed", "for a while": "tried_again"}[fails]
+    assert instance.get_runs()[0].tags["queries/outcome"] == outcome
+    assert house.claim(export_id).receive_number == 1
+    _check_nothing_secret(instance, "Section", "Amounts by region")
+
+
+@pytest.mark.usefixtures("database_kind")
+def test_messages_are_told_of_codes_that_there_are() -> None:
+    assert every_code() >= NAME_NOBODY
+
+
+def _everything(instance: dg.DagsterInstance) -> str:
+    """The newest run and its events, as they are kept."""
     run = instance.get_runs()[0]
-    told = serialize_value(run) + "".join(
+    return serialize_value(run) + "".join(
         serialize_value(record.event_log_entry)
         for record in instance.get_records_for_run(run.run_id).records
     )
-    for secret in ("Ada", "ada@", "bob", "example.org>", "Weekly orders", "All orders", "r1,1.25"):
+
+
+def _check_nothing_secret(instance: dg.DagsterInstance, *more: str) -> None:
+    told = _everything(instance)
+    secrets = (
+        "Ada",
+        "ada ",
+        "ada@",
+        "bob",
+        "example.org>",
+        "Weekly orders",
+        "All orders",
+        "r1,1.25",
+    )
+    for secret in (*secrets, *more):
         assert secret not in told
 
 

@@ -1,0 +1,51 @@
+"""What a run tells of an error: its code, and its message only where that names nobody.
+
+Dagster's UI asks nobody who they are, and its events are kept. A message may hold a person's name
+(access), a section's title, a value or a server's words; our page and the command tell it whole.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from queries_orchestration.model.errors import QueriesError
+
+NAME_NOBODY: Final = frozenset(
+    {
+        # Of the Launchpad: what to fill in otherwise.
+        "before_history",
+        "client_key_reused",
+        "dagster_ui_runs_off",
+        "empty_range",
+        "file_expired",
+        "file_gone",
+        "future_day",
+        "incomplete_config",
+        "no_file",
+        "no_workspace",
+        "not_found",
+        "not_settled",
+        "nothing_to_resend",
+        "other_lane",
+        "schedule_ended",
+        "schedule_paused",
+        "too_many_exports",
+        # Of a receive: what is away, by our own words.
+        "all_refused",
+        "receive_lost",
+        "receive_timeout",
+        "render_unfinished",
+        "storage_unavailable",
+        "store_unavailable",
+        "unexpected_error",
+        "worker_lost",
+    }
+)
+"""Codes whose messages hold no name of a person, no title, no value and no foreign words."""
+
+
+def told(error: QueriesError) -> str:
+    """Return what a run tells of ``error``."""
+    if error.code in NAME_NOBODY:
+        return f"{error.code}: {error.message}"
+    return f"{error.code}: its page and the command tell more."
