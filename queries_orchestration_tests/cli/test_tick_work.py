@@ -169,7 +169,7 @@ def test_killed_in_the_middle_of_a_file_it_is_found_again_and_delivered_once(
 ) -> None:
     place.environment.update(
         QUERIES_HEARTBEAT_INTERVAL="0.5",
-        QUERIES_HEARTBEAT_SILENCE="2",
+        QUERIES_HEARTBEAT_SILENCE="4",
         QUERIES_RETRY_DELAY="0.001",
     )
     weekly = CATALOG[CATALOG.index("  weekly:") :]
