@@ -61,7 +61,7 @@ def run_demo(*words: str) -> subprocess.CompletedProcess[str]:
         cwd=ROOT,
         capture_output=True,
         encoding="utf-8",
-        timeout=240,
+        timeout=600,
         check=False,
     )
 

@@ -26,8 +26,7 @@ NEW_YORK = ZoneInfo("America/New_York")
 pytestmark = pytest.mark.xdist_group("demo")
 
 
-def test_it_ends_within_two_minutes_with_every_outcome_it_promises(demo: Demo) -> None:
-    assert demo.summary["seconds"] < 120
+def test_it_ends_with_every_outcome_it_promises(demo: Demo) -> None:
     assert demo.summary["outcomes"] == {"delivered": 9, "skipped_empty": 1, "failed": 1}
     assert (demo.summary["files"], demo.summary["messages"]) == (9, 17)
     assert demo.summary["recipients_by_state"] == {"sent": 17, "skipped": 2}
