@@ -42,10 +42,9 @@ def empty() -> Callable[[str], Database]:
         return Database(url, kept_connections=3)
 
     def emptied(url: str) -> Database:
-        database = opened(url)
-        with database.transaction() as connection:
+        with Database(url).transaction() as connection:  # which may take its time
             empty_tables(connection)
-        return database
+        return opened(url)
 
     return emptied
 
