@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -34,6 +34,13 @@ settings.load_profile("queries-ci" if CI else "queries")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let `make soak` ask for what takes too long for every day."""
     parser.addoption("--soak", action="store_true", help="try every zone, and more rounds")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let one worker run all tests of a group."""
+    from queries_orchestration_tests.groups import GroupScheduling
+
+    return GroupScheduling(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -26,8 +26,6 @@ from queries_orchestration_tests.house import CATALOG, House, build_house
 from queries_orchestration_tests.scenarios.dagster_dev import DagsterDev, dagster_dev, free_port
 from queries_orchestration_tests.scenarios.dagster_pages import DagsterPages
 
-pytestmark = pytest.mark.xdist_group("dagster-dev")  # one `dagster dev` for all of them
-
 ENDLESS = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
     " SELECT count(*) AS id FROM n WHERE i < 0"

@@ -22,9 +22,6 @@ from queries_orchestration_tests.scenarios.demo_run import Demo, run_demo
 
 NEW_YORK = ZoneInfo("America/New_York")
 
-# One worker runs all of this file, so that the demo runs once.
-pytestmark = pytest.mark.xdist_group("demo")
-
 
 def test_it_ends_with_every_outcome_it_promises(demo: Demo) -> None:
     assert demo.summary["outcomes"] == {"delivered": 9, "skipped_empty": 1, "failed": 1}

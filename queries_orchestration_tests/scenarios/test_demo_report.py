@@ -20,8 +20,6 @@ from python_calamine import CalamineWorkbook
 from examples.demo_report import REPORT_CHECKS
 from queries_orchestration_tests.scenarios.demo_run import Demo
 
-pytestmark = pytest.mark.xdist_group("demo")
-
 PDF = "a report was delivered as PDF, and prints what the database says"
 WORKBOOK = "the same report was delivered as a workbook, with exact numbers"
 NEWARK = "Ben's report shows Newark only, in its rows, numbers and totals"

@@ -10,8 +10,6 @@ from playwright.sync_api import Page, expect
 from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE
 from queries_orchestration_tests.web.browser.conftest import Served
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 PHONE = {"viewport": {"width": 320, "height": 640}}
 NO_SCRIPT = {"java_script_enabled": False}
 
