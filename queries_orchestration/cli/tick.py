@@ -6,7 +6,6 @@ import os
 from datetime import datetime
 
 import click
-from sqlalchemy import Connection
 
 from queries_orchestration.cli.lanes import work_lanes
 from queries_orchestration.cli.output import (
@@ -87,7 +86,7 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
                 totals[name] += getattr(done, name)
     with backends.database.read() as connection:
         stopped = dispatch_stops.current(connection)
-        unfinished = _unfinished(connection, settings)
+        unfinished = cross_workspace.unfinished(connection, silence=settings.heartbeat_silence)
         waiting = [(tell(connection, one.key), one) for one in unfinished]
     if as_json:
         _print_json(moment, held_by, stopped, totals, worked, waiting)
@@ -95,10 +94,6 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
         _print_text(moment, held_by, totals, worked, waiting)
     if stopped is not None:
         click.echo(f"\ndispatch_stopped: {told(stopped)}", err=True)
-
-
-def _unfinished(connection: Connection, settings: Settings) -> list[Waiting]:
-    return cross_workspace.unfinished(connection, silence=settings.heartbeat_silence)
 
 
 def _lanes_that_may_start(backends: Backends) -> list[str]:

@@ -26,7 +26,7 @@ from queries_orchestration.store.offer_turns import (
     next_in_turn,
     with_schedule,
 )
-from queries_orchestration.store.offers import Offer, may_start
+from queries_orchestration.store.offers import Offer, is_free, may_start
 from queries_orchestration.store.rows import Readable, every, one_or_none, readable, select_records
 from queries_orchestration.store.tables import (
     claims,
@@ -329,13 +329,8 @@ def lanes_that_may_start(connection: Connection) -> list[str]:
     if dispatch_stops.current(connection) is not None:
         return []
     at = database.now(connection)
-    lanes = select(claims.c.lane).where(
-        claims_store.unfinished(),
-        claims.c.state == "waiting",
-        claims_store.no_live_offer(at),
-        claims.c.not_before <= at,
-    )
-    return sorted(connection.scalars(lanes.distinct()))
+    lanes = select(claims.c.lane).where(*is_free(at)).distinct()
+    return sorted(connection.scalars(lanes))
 
 
 def workspace_of(connection: Connection, key: str) -> str | None:

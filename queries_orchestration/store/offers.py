@@ -38,12 +38,16 @@ class Offer:
 
 def may_start(at: datetime) -> list[ColumnElement[bool]]:
     """Return the conditions under which work can be offered at ``at`` (lease clock)."""
+    return [*is_free(at), not_(follows_unsettled(claims))]
+
+
+def is_free(at: datetime) -> list[ColumnElement[bool]]:
+    """Return those but for its turn: an earlier slot of its schedule may still come first."""
     return [
         unfinished(),
         claims.c.state == "waiting",
         claims.c.not_before <= at,
         no_live_offer(at),
-        not_(follows_unsettled(claims)),
     ]
 
 
