@@ -30,6 +30,7 @@ def due_house(
     )
     for name, value in house.environment.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("QUERIES_OFFER_LEASE", "300")  # no offer is made again while a test looks
     return house
 
 

@@ -224,7 +224,7 @@ def test_looking_for_what_may_be_offered_reads_what_is_not_done(history: Databas
     found = plans(history, offer, claims)
 
     assert offered == keys
-    assert len(found) == 3  # counts the live ones, chooses among backfills last
+    assert len(found) == 4  # the live, what waits; of backfills the busy, what waits
     for plan in found:
         assert uses(plan, "ix_claims_unfinished", "claims"), plan
 
