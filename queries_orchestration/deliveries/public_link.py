@@ -15,12 +15,13 @@ from queries_orchestration.deliveries.recipients import is_recipient
 from queries_orchestration.exports.download_link import DownloadLink, give_link
 from queries_orchestration.exports.export_file import name_of_day
 from queries_orchestration.exports.ready_file import ReadyFile
-from queries_orchestration.model.audit import By
-from queries_orchestration.model.errors import LinkRefused, Refused
+from queries_orchestration.model.audit import By, Subject
+from queries_orchestration.model.errors import AccessLost, LinkRefused, Refused
 from queries_orchestration.model.links import DeliveryLink, verify
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import clicks
 from queries_orchestration.store.clicks import Click
+from queries_orchestration.store.refusals import record_refusal
 
 _MAY_HAVE_ARRIVED: Final = ("sending", "sent", "uncertain")
 
@@ -49,7 +50,8 @@ def open_link(backends: Backends, link: DeliveryLink, *, record: bool) -> Downlo
     Opening it uses nothing up: mail scanners open links before people do.
 
     Args:
-        record: write the download down: True for a GET, False for a HEAD.
+        record: write the download down, or that a recipient of then has lost access: True for a
+            GET, False for a HEAD.
 
     Raises:
         LinkRefused: whatever is wrong with the link, its recipient or its file; always the same
@@ -65,14 +67,28 @@ def open_link(backends: Backends, link: DeliveryLink, *, record: bool) -> Downlo
             export_id=link.export_id,
             recipient_id=link.recipient_id,
         )
-        if click is None or not (_is_of(click, link) and _is_for(connection, click, link)):
+        if click is None or not _is_of(click, link):
             raise LinkRefused
+        is_for = _is_for(connection, click, link)
+    by = By(via="link", person_id=click.person_id, outside_id=click.outside_id)
+    if not is_for:
+        if record:
+            record_refusal(
+                backends.database,
+                link.workspace_id,
+                by=by,
+                attempted="file_downloaded",
+                subject=Subject("export", link.export_id),
+                code=AccessLost.code,
+                clock=backends.clock,
+            )
+        raise LinkRefused
     try:
         return give_link(
             backends.database,
             backends.storage,
             _file_of(click, link, at=now),
-            by=By(via="link", person_id=click.person_id, outside_id=click.outside_id),
+            by=by,
             occurrence_key=link.occurrence_key,
             record=record,
             at=now,

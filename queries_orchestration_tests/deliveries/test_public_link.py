@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from queries_orchestration.deliveries.personal_link import link_of
 from queries_orchestration.deliveries.public_link import open_public_link
 from queries_orchestration.exports.download_link import DownloadLink
+from queries_orchestration.model.audit import By, Subject
 from queries_orchestration.model.errors import LinkRefused, QueriesError, StorageUnavailable
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.link_keys import LinkKeys
@@ -20,6 +21,7 @@ from queries_orchestration.model.links import DeliveryLink, sign
 from queries_orchestration.store import recipients
 from queries_orchestration.store.recipients import NamedRecipient
 from queries_orchestration.store.tables import deliveries
+from queries_orchestration_tests.deliveries.audited import trail
 from queries_orchestration_tests.downloads import (
     change_export,
     click,
@@ -105,6 +107,27 @@ def test_a_removed_recipients_link_ends_at_once_and_lives_again_with_the_members
 
     set_recipients(house, "bob", "cyd")
     click(house, open_link(house, token))
+
+
+def test_who_was_a_recipient_and_is_refused_is_in_the_trail_and_nobody_else_is(
+    house: House,
+) -> None:
+    bob, token = person_id(house, "bob"), token_of(house, "bob")
+    set_recipients(house, "cyd")
+    assert refusal(house, token) == REFUSED
+    with pytest.raises(LinkRefused):
+        open_link(house, token, record=False)  # a scanner's HEAD
+    other = replace(link_for(house, "bob"), token_id=new_id())  # no message has it
+    assert refusal(house, sign(house.backends.link_keys, other)) == REFUSED
+    assert refusal(house, "nothing.of.ours") == REFUSED
+
+    told = [
+        (one.by, one.attempted, one.subject, one.code)
+        for one in trail(house)
+        if one.action == "refused"
+    ]
+    file = Subject("export", link_for(house, "bob").export_id)
+    assert told == [(By(via="link", person_id=bob), "file_downloaded", file, "access_lost")]
 
 
 def test_a_link_works_to_the_last_second_of_its_seven_days_and_its_file_longer(
