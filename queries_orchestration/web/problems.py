@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http import HTTPStatus
+from http import HTTPMethod, HTTPStatus
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from queries_orchestration.model.errors import (
     AccessLost,
@@ -152,6 +153,18 @@ def problem_of(error: QueriesError) -> JSONResponse:
     return problem(status, error.code, error.message, retry_after=retry_after)
 
 
+def _allowed(request: Request) -> list[str]:
+    """Return the methods that the routes of a request's path take."""
+    return [
+        method
+        for method in HTTPMethod
+        if any(
+            route.matches({**request.scope, "method": str(method)})[0] is Match.FULL
+            for route in request.app.routes
+        )
+    ]
+
+
 def install(app: FastAPI) -> None:
     """Let the application tell every error as a problem; ``unforeseen`` sees to the others."""
 
@@ -168,11 +181,15 @@ def install(app: FastAPI) -> None:
         ]
         return problem(422, "invalid_request", "The request has faults.", faults=faults)
 
-    async def http(_request: Request, error: Exception) -> JSONResponse:
+    async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)  # noqa: S101
         code = HTTPStatus(error.status_code).name.lower()
         answer = problem(error.status_code, code, HTTPStatus(error.status_code).description)
         answer.headers.update(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            answer.headers["Allow"] = ", ".join(
+                _allowed(request)
+            )  # the framework names one route's
         return answer
 
     app.add_exception_handler(QueriesError, ours)

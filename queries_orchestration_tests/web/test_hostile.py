@@ -149,6 +149,23 @@ def test_no_page_at_a_links_address_loads_anything_or_tells_it(office: Site, pat
         assert "/static/" not in answer.text
 
 
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        (EXPORTS, {"GET", "POST"}),
+        (f"{EXPORTS}/{'a' * 26}", {"GET"}),
+        ("/u/token", {"GET", "HEAD", "POST"}),
+        ("/d/token", {"GET", "HEAD"}),
+    ],
+)
+def test_a_method_that_a_path_does_not_take_is_answered_with_those_it_takes(
+    office: Site, path: str, allowed: set[str]
+) -> None:
+    answer = office.client.request("PATCH", path)
+    assert answer.status_code == 405
+    assert set(answer.headers["allow"].split(", ")) == allowed
+
+
 def test_an_unsubscribe_links_query_may_be_anything(office: Site) -> None:
     plain = office.client.post("/u/token")
     odd = office.client.post("/u/token?everywhere=foo")
