@@ -33,7 +33,7 @@ from queries_orchestration.store import occurrences, schedules, workspaces
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
-from queries_orchestration.telling.occurrences import occurrence_json
+from queries_orchestration.telling.occurrences import occurrences_json
 from queries_orchestration.telling.schedules import transfers_json
 
 
@@ -99,7 +99,9 @@ def _chapter(
         workspace=place,
         schedule=plan,
         transfers=transfers_json(connection, plan),
-        told=[(one, occurrence_json(connection, backends, place, plan, one)) for one in found],
+        told=list(
+            zip(found, occurrences_json(connection, backends, place, plan, found), strict=True)
+        ),
     )
 
 

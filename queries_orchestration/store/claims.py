@@ -8,7 +8,7 @@ number, so that a worker that lost its claim changes nothing any more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.store import database
-from queries_orchestration.store.rows import every, one_or_none, select_records
+from queries_orchestration.store.rows import every_of, one_or_none, select_records
 from queries_orchestration.store.tables import claims, offers, receives
 
 _LOST: Final = "Another worker has taken this work over, or it was settled."
@@ -63,6 +63,7 @@ def get(connection: Connection, workspace_id: str, key: str) -> Claim | None:
 class Attempt:
     """One receive as history tells it; ``code`` says why it ended without settling."""
 
+    key: str
     number: int
     run_id: str
     started_at: datetime
@@ -72,12 +73,19 @@ class Attempt:
 
 def attempts(connection: Connection, workspace_id: str, key: str) -> list[Attempt]:
     """Return the receives of a piece of work, in order."""
-    return every(
+    return attempts_of(connection, workspace_id, [key])
+
+
+def attempts_of(connection: Connection, workspace_id: str, keys: Iterable[str]) -> list[Attempt]:
+    """Return the receives of pieces of work, those of each in order."""
+    return every_of(
         connection,
         Attempt,
         select_records(Attempt, receives)
-        .where(receives.c.workspace_id == workspace_id, receives.c.key == key)
+        .where(receives.c.workspace_id == workspace_id)
         .order_by(receives.c.number),
+        receives.c.key,
+        keys,
     )
 
 

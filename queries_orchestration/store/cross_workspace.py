@@ -27,7 +27,14 @@ from queries_orchestration.store.offer_turns import (
     with_schedule,
 )
 from queries_orchestration.store.offers import Offer, is_free, may_start
-from queries_orchestration.store.rows import Readable, every, one_or_none, readable, select_records
+from queries_orchestration.store.rows import (
+    KEYS_A_STATEMENT,
+    Readable,
+    every,
+    one_or_none,
+    readable,
+    select_records,
+)
 from queries_orchestration.store.tables import (
     claims,
     deliveries,
@@ -41,7 +48,6 @@ from queries_orchestration.store.tables import (
 )
 
 _OFFERING: Final = 0x6F666672  # "offr": one number of our own in the database
-_IDS_A_STATEMENT: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,8 +309,8 @@ def left_behind(connection: Connection, *, limit: int) -> Readable[Export]:
 def recorded_uploads(connection: Connection, upload_ids: Sequence[str]) -> set[str]:
     """Return those of ``upload_ids`` that an export records as its upload."""
     found: set[str] = set()
-    for start in range(0, len(upload_ids), _IDS_A_STATEMENT):
-        some = upload_ids[start : start + _IDS_A_STATEMENT]
+    for start in range(0, len(upload_ids), KEYS_A_STATEMENT):
+        some = upload_ids[start : start + KEYS_A_STATEMENT]
         found.update(
             connection.scalars(select(exports.c.upload_id).where(exports.c.upload_id.in_(some)))
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -10,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, update
 
 from queries_orchestration.model.outcomes import DeliveryState
-from queries_orchestration.store.rows import every, one_or_none, select_records, values_of
+from queries_orchestration.store.rows import every_of, one_or_none, select_records, values_of
 from queries_orchestration.store.tables import deliveries
 
 
@@ -62,15 +63,21 @@ def get(
 
 def of_occurrence(connection: Connection, workspace_id: str, occurrence_key: str) -> list[Delivery]:
     """Return the deliveries of an occurrence, in the order they were recorded."""
-    return every(
+    return of_occurrences(connection, workspace_id, [occurrence_key])
+
+
+def of_occurrences(
+    connection: Connection, workspace_id: str, keys: Iterable[str]
+) -> list[Delivery]:
+    """Return the deliveries of occurrences, those of each in the order they were recorded."""
+    return every_of(
         connection,
         Delivery,
         select_records(Delivery, deliveries)
-        .where(
-            deliveries.c.workspace_id == workspace_id,
-            deliveries.c.occurrence_key == occurrence_key,
-        )
+        .where(deliveries.c.workspace_id == workspace_id)
         .order_by(deliveries.c.recorded_at, deliveries.c.recipient_id),
+        deliveries.c.occurrence_key,
+        keys,
     )
 
 

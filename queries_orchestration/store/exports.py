@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, delete, func, select, update
 
-from queries_orchestration.store.rows import comes_after, every, one_or_none, select_records
+from queries_orchestration.store.rows import (
+    comes_after,
+    every,
+    every_of,
+    one_or_none,
+    select_records,
+)
 from queries_orchestration.store.tables import (
     UNFINISHED_EXPORT,
     exports,
@@ -143,6 +150,12 @@ def get(connection: Connection, workspace_id: str, export_id: str) -> Export | N
             exports.c.workspace_id == workspace_id, exports.c.id == export_id
         ),
     )
+
+
+def those(connection: Connection, workspace_id: str, ids: Iterable[str]) -> list[Export]:
+    """Return exports of the workspace by their ids, in any order."""
+    mine = select_records(Export, exports).where(exports.c.workspace_id == workspace_id)
+    return every_of(connection, Export, mine, exports.c.id, ids)
 
 
 def of_requester(

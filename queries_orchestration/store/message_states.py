@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +13,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from queries_orchestration.model.message_states import MessageState
 from queries_orchestration.store.deliveries import Delivery
-from queries_orchestration.store.rows import every, select_records, values_of
+from queries_orchestration.store.rows import every_of, select_records, values_of
 from queries_orchestration.store.tables import message_states
 
 
@@ -42,15 +43,21 @@ def of_occurrence(
     connection: Connection, workspace_id: str, occurrence_key: str
 ) -> list[ToldState]:
     """Return what was told of the messages of an occurrence, the earliest first."""
-    return every(
+    return of_occurrences(connection, workspace_id, [occurrence_key])
+
+
+def of_occurrences(
+    connection: Connection, workspace_id: str, keys: Iterable[str]
+) -> list[ToldState]:
+    """Return what was told of the messages of occurrences, of each the earliest first."""
+    return every_of(
         connection,
         ToldState,
         select_records(ToldState, message_states)
-        .where(
-            message_states.c.workspace_id == workspace_id,
-            message_states.c.occurrence_key == occurrence_key,
-        )
+        .where(message_states.c.workspace_id == workspace_id)
         .order_by(message_states.c.at, message_states.c.state),
+        message_states.c.occurrence_key,
+        keys,
     )
 
 

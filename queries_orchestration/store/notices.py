@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, update
 from queries_orchestration.model.ids import notice_key
 from queries_orchestration.model.notices import NoticeKind
 from queries_orchestration.store import database
-from queries_orchestration.store.rows import every, select_records
+from queries_orchestration.store.rows import every_of, select_records
 from queries_orchestration.store.tables import notices
 
 
@@ -77,12 +77,19 @@ def write(
 
 def of_occurrence(connection: Connection, workspace_id: str, occurrence_key: str) -> list[Notice]:
     """Return the notices about an occurrence."""
-    return every(
+    return of_occurrences(connection, workspace_id, [occurrence_key])
+
+
+def of_occurrences(connection: Connection, workspace_id: str, keys: Iterable[str]) -> list[Notice]:
+    """Return the notices about occurrences."""
+    return every_of(
         connection,
         Notice,
         select_records(Notice, notices)
-        .where(notices.c.workspace_id == workspace_id, notices.c.occurrence_key == occurrence_key)
+        .where(notices.c.workspace_id == workspace_id)
         .order_by(notices.c.kind, notices.c.person_id),
+        notices.c.occurrence_key,
+        keys,
     )
 
 

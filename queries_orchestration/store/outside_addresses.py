@@ -5,13 +5,14 @@ Everywhere else stands the id of a row, which stays when the address is erased.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, update
 
-from queries_orchestration.store.rows import every, one_or_none, select_records, values_of
+from queries_orchestration.store.rows import every, every_of, one_or_none, select_records, values_of
 from queries_orchestration.store.tables import (
     deliveries,
     downloads,
@@ -47,6 +48,14 @@ def get(connection: Connection, workspace_id: str, outside_id: str) -> OutsideAd
             outside_addresses.c.id == outside_id,
         ),
     )
+
+
+def those(connection: Connection, workspace_id: str, ids: Iterable[str]) -> list[OutsideAddress]:
+    """Return outside addresses of the workspace by their ids, in any order."""
+    mine = select_records(OutsideAddress, outside_addresses).where(
+        outside_addresses.c.workspace_id == workspace_id
+    )
+    return every_of(connection, OutsideAddress, mine, outside_addresses.c.id, ids)
 
 
 def listing(connection: Connection, workspace_id: str) -> list[OutsideAddress]:

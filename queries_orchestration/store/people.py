@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert as insert_into, select, update
 
+from queries_orchestration.store.rows import KEYS_A_STATEMENT
 from queries_orchestration.store.tables import people
 
 
@@ -34,6 +35,18 @@ def get(connection: Connection, workspace_id: str, person_id: str) -> Person | N
     query = select(people).where(people.c.workspace_id == workspace_id, people.c.id == person_id)
     row = connection.execute(query).one_or_none()
     return None if row is None else _person(row)
+
+
+def those(connection: Connection, workspace_id: str, ids: Iterable[str]) -> list[Person]:
+    """Return people of the workspace by their ids, in any order."""
+    wanted = list(dict.fromkeys(ids))
+    found: list[Person] = []
+    for start in range(0, len(wanted), KEYS_A_STATEMENT):
+        some = people.c.id.in_(wanted[start : start + KEYS_A_STATEMENT])
+        found += of_rows(
+            connection.execute(select(people).where(people.c.workspace_id == workspace_id, some))
+        )
+    return found
 
 
 def by_name(connection: Connection, workspace_id: str, name: str) -> Person | None:

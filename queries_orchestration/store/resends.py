@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from queries_orchestration.store.rows import every_of, select_records
 from queries_orchestration.store.tables import resends
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    resend_key: str
+    occurrence_key: str
 
 
 def keys(connection: Connection, workspace_id: str, occurrence_key: str) -> list[str]:
@@ -28,6 +38,20 @@ def origin_of(connection: Connection, workspace_id: str, resend_key: str) -> str
             resends.c.workspace_id == workspace_id, resends.c.resend_key == resend_key
         )
     )
+
+
+def origins_of(
+    connection: Connection, workspace_id: str, resend_keys: Iterable[str]
+) -> dict[str, str]:
+    """Return, by the key of each that is a resend, the key of whose file it sends."""
+    found = every_of(
+        connection,
+        _Origin,
+        select_records(_Origin, resends).where(resends.c.workspace_id == workspace_id),
+        resends.c.resend_key,
+        resend_keys,
+    )
+    return {one.resend_key: one.occurrence_key for one in found}
 
 
 def record(

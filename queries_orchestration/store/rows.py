@@ -7,7 +7,7 @@ with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -15,6 +15,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import (
     Any,
+    Final,
     Generic,
     Literal,
     TypeVar,
@@ -32,6 +33,8 @@ from queries_orchestration.model.errors import UnreadableRow
 from queries_orchestration.store.database import is_undecodable
 
 Record = TypeVar("Record")
+
+KEYS_A_STATEMENT: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,28 @@ def every(connection: Connection, record: type[Record], statement: Select[Any]) 
     """
     with _readable(record):
         return [_record(record, row) for row in connection.execute(statement)]
+
+
+def every_of(
+    connection: Connection,
+    record: type[Record],
+    statement: Select[Any],
+    key: ColumnElement[str],
+    keys: Iterable[str],
+) -> list[Record]:
+    """Return the rows of ``statement`` whose ``key`` is one of ``keys``, however many these are.
+
+    They keep the order of ``statement`` among those of one key.
+
+    Raises:
+        UnreadableRow: as ``every``.
+    """
+    wanted = list(dict.fromkeys(keys))
+    found: list[Record] = []
+    for start in range(0, len(wanted), KEYS_A_STATEMENT):
+        some = key.in_(wanted[start : start + KEYS_A_STATEMENT])
+        found += every(connection, record, statement.where(some))
+    return found
 
 
 def comes_after(

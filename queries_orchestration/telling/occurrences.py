@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
@@ -17,11 +21,43 @@ from queries_orchestration.store import (
     people,
     resends,
 )
+from queries_orchestration.store.claims import Attempt
+from queries_orchestration.store.deliveries import Delivery
+from queries_orchestration.store.exports import Export
 from queries_orchestration.store.message_states import ToldState
+from queries_orchestration.store.notices import Notice
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
-from queries_orchestration.telling.recipients import recipient_json, recipient_text
+from queries_orchestration.telling.recipients import recipient_text, those_json
+
+_One = TypeVar("_One")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """What is told with occurrences of one workspace, asked of the store for all at once."""
+
+    names: dict[str, str]
+    origins: dict[str, str]
+    exports: dict[str, Export]
+    attempts: dict[str, list[Attempt]]
+    deliveries: dict[str, list[Delivery]]
+    recipients: dict[str, dict[str, Any]]
+    states: dict[str, list[ToldState]]
+    notices: dict[str, list[Notice]]
+
+
+def occurrences_json(
+    connection: Connection,
+    backends: Backends,
+    place: Workspace,
+    plan: Schedule,
+    found: Sequence[Occurrence],
+) -> list[dict[str, Any]]:
+    """Return the JSON that tells each of some occurrences of a schedule, in their order."""
+    around = _around(connection, place.id, found)
+    return [_occurrence(backends, place, plan, one, around) for one in found]
 
 
 def occurrence_json(
@@ -32,8 +68,40 @@ def occurrence_json(
     occurrence: Occurrence,
 ) -> dict[str, Any]:
     """Return the JSON that tells an occurrence: how it ended, its file, what each recipient got."""
-    actor = occurrence.actor_id and people.get(connection, place.id, occurrence.actor_id)
-    asker = occurrence.requested_by and people.get(connection, place.id, occurrence.requested_by)
+    return occurrences_json(connection, backends, place, plan, [occurrence])[0]
+
+
+def _around(connection: Connection, workspace_id: str, found: Sequence[Occurrence]) -> _Around:
+    keys = [one.key for one in found]
+    sent = deliveries.of_occurrences(connection, workspace_id, keys)
+    told = notices.of_occurrences(connection, workspace_id, keys)
+    files = exports.those(
+        connection, workspace_id, [one.export_id for one in found if one.export_id]
+    )
+    named = [one.actor_id for one in found] + [one.requested_by for one in found]
+    some = [one for one in named if one] + [one.person_id for one in told]
+    states = message_states.of_occurrences(connection, workspace_id, keys)
+    return _Around(
+        names={one.id: one.name for one in people.those(connection, workspace_id, some)},
+        origins=resends.origins_of(connection, workspace_id, keys),
+        exports={one.id: one for one in files},
+        attempts=_by("key", claims.attempts_of(connection, workspace_id, keys)),
+        deliveries=_by("occurrence_key", sent),
+        recipients=those_json(connection, workspace_id, [one.recipient_id for one in sent]),
+        states=_by("communication_key", states),
+        notices=_by("occurrence_key", told),
+    )
+
+
+def _by(name: str, records: Iterable[_One]) -> dict[str, list[_One]]:
+    of = attrgetter(name)
+    return {key: list(some) for key, some in groupby(sorted(records, key=of), of)}
+
+
+def _occurrence(
+    backends: Backends, place: Workspace, plan: Schedule, occurrence: Occurrence, around: _Around
+) -> dict[str, Any]:
+    export = around.exports.get(occurrence.export_id or "")
     return {
         "occurrence": occurrence.key,
         "workspace": place.name,
@@ -41,33 +109,28 @@ def occurrence_json(
         "slot": occurrence.slot,
         "via": occurrence.via,
         "purpose": occurrence.purpose,
-        "resend_of": resends.origin_of(connection, place.id, occurrence.key),
-        "requested_by": asker.name if asker else None,
+        "resend_of": around.origins.get(occurrence.key),
+        "requested_by": around.names.get(occurrence.requested_by or ""),
         "reason": occurrence.reason,
         "admitted_at": occurrence.admitted_at,
         "state": occurrence.state,
         "outcome": occurrence.outcome,
         "code": occurrence.code,
         "message": occurrence.message,
-        "actor": actor.name if actor else None,
+        "actor": around.names.get(occurrence.actor_id or ""),
         "receives": occurrence.receive_number,
-        "attempts": _attempts(connection, occurrence),
+        "attempts": [_attempt(one) for one in around.attempts.get(occurrence.key, [])],
         "source_changed": occurrence.source_changed,
         "message_fault": occurrence.message_fault,
-        "late_file": _late_file(connection, occurrence),
+        "late_file": _late_file(export, occurrence),
         "settled_at": occurrence.settled_at,
-        "file": _file(connection, backends, occurrence),
-        "deliveries": _deliveries(connection, occurrence),
-        "notices": _notices(connection, occurrence),
+        "file": _file(backends, export),
+        "deliveries": _deliveries(occurrence, around),
+        "notices": _notices(occurrence, around),
     }
 
 
-def _file(
-    connection: Connection, backends: Backends, occurrence: Occurrence
-) -> dict[str, Any] | None:
-    if occurrence.export_id is None:
-        return None
-    export = exports.get(connection, occurrence.workspace_id, occurrence.export_id)
+def _file(backends: Backends, export: Export | None) -> dict[str, Any] | None:
     if export is None or export.state != "ready":
         return None
     return {
@@ -81,49 +144,38 @@ def _file(
     }
 
 
-def _late_file(connection: Connection, occurrence: Occurrence) -> dict[str, Any] | None:
+def _late_file(export: Export | None, occurrence: Occurrence) -> dict[str, Any] | None:
     """Return the export whose render completed after its delivery had failed."""
-    export = occurrence.export_id and exports.get(
-        connection, occurrence.workspace_id, occurrence.export_id
-    )
-    if not export or export.completed_at is None or occurrence.outcome != "failed":
+    if export is None or export.completed_at is None or occurrence.outcome != "failed":
         return None
     if occurrence.settled_at is None or export.completed_at <= occurrence.settled_at:
         return None
     return {"export": export.id, "completed_at": export.completed_at, "state": export.state}
 
 
-def _attempts(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
-    return [
-        {
-            "receive": attempt.number,
-            "run": attempt.run_id,
-            "started_at": attempt.started_at,
-            "ended_at": attempt.ended_at,
-            "code": attempt.code,
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "receive": attempt.number,
+        "run": attempt.run_id,
+        "started_at": attempt.started_at,
+        "ended_at": attempt.ended_at,
+        "code": attempt.code,
+    }
+
+
+def _deliveries(occurrence: Occurrence, around: _Around) -> list[dict[str, Any]]:
+    told = [
+        around.recipients[delivery.recipient_id]
+        | {
+            "state": delivery.state,
+            "code": delivery.code,
+            "words": delivery.refusal_words,
+            "resubmitted_at": delivery.resubmitted_at,
+            "message_id": delivery.message_id,
+            "message": _message(around.states.get(delivery.communication_key, [])),
         }
-        for attempt in claims.attempts(connection, occurrence.workspace_id, occurrence.key)
+        for delivery in around.deliveries.get(occurrence.key, [])
     ]
-
-
-def _deliveries(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
-    workspace_id, key = occurrence.workspace_id, occurrence.key
-    messages: dict[str, list[ToldState]] = {}
-    for state in message_states.of_occurrence(connection, workspace_id, key):
-        messages.setdefault(state.communication_key, []).append(state)
-    told: list[dict[str, Any]] = []
-    for delivery in deliveries.of_occurrence(connection, workspace_id, key):
-        told.append(
-            recipient_json(connection, workspace_id, delivery.recipient_id)
-            | {
-                "state": delivery.state,
-                "code": delivery.code,
-                "words": delivery.refusal_words,
-                "resubmitted_at": delivery.resubmitted_at,
-                "message_id": delivery.message_id,
-                "message": _message(messages.get(delivery.communication_key, [])),
-            }
-        )
     return sorted(told, key=_place)
 
 
@@ -145,18 +197,16 @@ def _message(told: list[ToldState]) -> dict[str, Any] | None:
     )
 
 
-def _notices(connection: Connection, occurrence: Occurrence) -> list[dict[str, Any]]:
+def _notices(occurrence: Occurrence, around: _Around) -> list[dict[str, Any]]:
     """Return who was to be told of its failure, or of the pause that it led to."""
-    told: list[dict[str, Any]] = []
-    for notice in notices.of_occurrence(connection, occurrence.workspace_id, occurrence.key):
-        person = people.get(connection, occurrence.workspace_id, notice.person_id)
-        told.append(
-            {
-                "kind": notice.kind,
-                "person": person.name if person else None,
-                "state": notice.state,
-                "code": notice.outcome_code,
-                "concluded_at": notice.concluded_at,
-            }
-        )
+    told = [
+        {
+            "kind": notice.kind,
+            "person": around.names.get(notice.person_id),
+            "state": notice.state,
+            "code": notice.outcome_code,
+            "concluded_at": notice.concluded_at,
+        }
+        for notice in around.notices.get(occurrence.key, [])
+    ]
     return sorted(told, key=lambda notice: (notice["kind"], notice["person"] or ""))

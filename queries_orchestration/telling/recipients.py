@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -16,17 +17,26 @@ from queries_orchestration.store import (
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
 
+_NOBODY: Final[Mapping[str, None]] = {"person": None, "outside": None, "title": None}
+
 
 def recipient_json(connection: Connection, workspace_id: str, recipient_id: str) -> dict[str, Any]:
     """Return who a recipient is: a person's name, or id and name of an outside address."""
-    person = people.get(connection, workspace_id, recipient_id)
-    outside = None if person else outside_addresses.get(connection, workspace_id, recipient_id)
-    found = person or outside
-    return {
-        "person": person.name if person else None,
-        "outside": outside.id if outside else None,
-        "title": found.title if found else None,
-    }
+    return those_json(connection, workspace_id, [recipient_id])[recipient_id]
+
+
+def those_json(
+    connection: Connection, workspace_id: str, ids: Iterable[str]
+) -> dict[str, dict[str, Any]]:
+    """Return who recipients are, each by its id, one that is not known by nothing."""
+    wanted = set(ids)
+    told = {one: dict[str, Any](_NOBODY) for one in wanted}
+    for person in people.those(connection, workspace_id, wanted):
+        told[person.id] |= {"person": person.name, "title": person.title}
+        wanted.discard(person.id)
+    for outside in outside_addresses.those(connection, workspace_id, wanted):
+        told[outside.id] |= {"outside": outside.id, "title": outside.title}
+    return told
 
 
 def recipient_text(told: dict[str, Any]) -> str:
@@ -39,12 +49,13 @@ def recipients_json(
 ) -> list[dict[str, Any]]:
     """Return whom a schedule names, in their order."""
     names = {group.id: group.name for group in groups.listing(connection, place.id)}
-    nobody = {"person": None, "outside": None, "title": None}
+    named = recipients.of_schedule(connection, place.id, plan.id)
+    told = those_json(connection, place.id, [one.id for one in named if one.kind != "group"])
     return [
-        nobody | {"group": names.get(one.id)}
+        {**_NOBODY, "group": names.get(one.id)}
         if one.kind == "group"
-        else recipient_json(connection, place.id, one.id) | {"group": None}
-        for one in recipients.of_schedule(connection, place.id, plan.id)
+        else {**told[one.id], "group": None}
+        for one in named
     ]
 
 
@@ -62,10 +73,10 @@ def unsubscribed_json(
     connection: Connection, place: Workspace, plan: Schedule
 ) -> list[dict[str, Any]]:
     """Return who wants no more of a schedule; ``everywhere``: of no schedule of the workspace."""
+    here = unsubscriptions.of_schedule(connection, place.id, plan.id)
+    who = those_json(connection, place.id, [one.recipient_id for one in here])
     told = [
-        recipient_json(connection, place.id, one.recipient_id)
-        | {"since": one.unsubscribed_at, "everywhere": False}
-        for one in unsubscriptions.of_schedule(connection, place.id, plan.id)
+        who[one.recipient_id] | {"since": one.unsubscribed_at, "everywhere": False} for one in here
     ]
     known = {one["outside"]: one for one in told if one["outside"]}
     for outside in outside_addresses.listing(connection, place.id):
@@ -75,7 +86,12 @@ def unsubscribed_json(
             known[outside.id]["everywhere"] = True
         else:
             told.append(
-                recipient_json(connection, place.id, outside.id)
-                | {"since": outside.unsubscribed_at, "everywhere": True}
+                {
+                    **_NOBODY,
+                    "outside": outside.id,
+                    "title": outside.title,
+                    "since": outside.unsubscribed_at,
+                    "everywhere": True,
+                }
             )
     return told

@@ -17,7 +17,7 @@ from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import exports, occurrences, people, sources
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.telling.days import Day, days_of, first_day, midnight
-from queries_orchestration.telling.occurrences import occurrence_json
+from queries_orchestration.telling.occurrences import occurrences_json
 from queries_orchestration.telling.schedules import schedule_json, transfers_json
 from queries_orchestration.web.asked import BackendsOf, web_of
 from queries_orchestration.web.cursors import CursorOf, read_cursor, write_cursor
@@ -180,9 +180,12 @@ def _history(
     )
     page_, more = found[:HISTORY], found[HISTORY:]
     told = [
-        occurrence_json(connection, backends, visitor.workspace, plan, one)
-        | {"export": one.export_id}
-        for one in page_
+        told | {"export": one.export_id}
+        for one, told in zip(
+            page_,
+            occurrences_json(connection, backends, visitor.workspace, plan, page_),
+            strict=True,
+        )
     ]
     last = page_[-1] if more else None
     return told, write_cursor(last.admitted_at, last.key) if last else None

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from queries_orchestration.deliveries.authority import schedule_named_by
 from queries_orchestration.deliveries.unsubscribe import resubscribe as admit
 from queries_orchestration.store import occurrences
-from queries_orchestration.telling.occurrences import occurrence_json
+from queries_orchestration.telling.occurrences import occurrences_json
 from queries_orchestration.telling.recipients import recipients_json, unsubscribed_json
 from queries_orchestration.web.asked import BackendsOf, CallerOf
 from queries_orchestration.web.bodies import Body
@@ -72,7 +72,7 @@ def history(
         plan = schedule_named_by(connection, place.id, name=name, by=caller.by)
         found = occurrences.history(connection, place.id, plan.id, limit=limit + 1, after=after)
         page, more = found[:limit], found[limit:]
-        told = [occurrence_json(connection, backends, place, plan, one) for one in page]
+        told = occurrences_json(connection, backends, place, plan, page)
     last = page[-1] if more else None
     return {
         "occurrences": told,

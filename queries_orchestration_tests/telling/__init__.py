@@ -1,0 +1,1 @@
+"""What command, API and pages tell."""
