@@ -66,7 +66,7 @@ def check(
     beside = [*_lanes(lane_limits), *_communications(communications)]
     if store is None:
         return [_not_initialised(), *beside]
-    with store.read() as connection:
+    with store.across.read() as connection:
         return [
             *_stopped(connection),
             *_dispatcher(connection),
