@@ -59,7 +59,7 @@ class PostgresServer:
 
     def create_service_login(self) -> None:
         """Make the user of :func:`as_service`; it may do nothing yet."""
-        statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(
+        statement = sql.SQL("CREATE ROLE {} LOGIN NOINHERIT PASSWORD {}").format(
             sql.Identifier(SERVICE_LOGIN), sql.Literal(self.password)
         )
         self._execute(statement)

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, create_engine, inspect, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from queries_orchestration_tests.postgres import PostgresServer, running_postgres
+from queries_orchestration_tests.postgres import PostgresServer, as_owner, running_postgres
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def faults(url: str) -> list[str]:
     Raises:
         StoreUnavailable: the database cannot be reached.
     """
-    parsed, roles = roles_of(make_url(url))
+    roles = roles_of(make_url(url))[1]
     if roles is None:
         return []
     with Database(without_roles(url)).across.read() as connection:
@@ -150,8 +150,7 @@ def _guard(connection: Connection, roles: Roles, table: Table) -> None:
 
 
 _POLICIES: Final = text(
-    "SELECT policyname FROM pg_policies"
-    " WHERE schemaname = current_schema() AND tablename = :table"
+    "SELECT policyname FROM pg_policies WHERE schemaname = current_schema() AND tablename = :table"
 )
 
 

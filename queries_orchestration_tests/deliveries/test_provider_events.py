@@ -281,7 +281,10 @@ def test_keys_that_cannot_be_read_are_named(house: House) -> None:
 
 
 def test_a_state_of_a_message_of_nobody_is_refused_by_the_database(house: House) -> None:
-    with pytest.raises(sa.exc.IntegrityError), house.backends.database.across.transaction() as connection:
+    with (
+        pytest.raises(sa.exc.IntegrityError),
+        house.backends.database.across.transaction() as connection,
+    ):
         connection.execute(
             sa.text(
                 "INSERT INTO message_states"

@@ -24,6 +24,7 @@ from queries_orchestration.store import audit
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.refusals import record_refusal, refusals_recorded
 from queries_orchestration.store.tables import audit_events
+from queries_orchestration_tests.postgres import as_owner
 from queries_orchestration_tests.store.valid_rows import SLOT, fill, valid_rows
 
 YOUNG = datetime.now(UTC) - timedelta(days=364)
@@ -152,7 +153,9 @@ def test_an_event_is_not_written_over(filled: Database, at: datetime) -> None:
     with pytest.raises(IntegrityError), filled.across.transaction() as connection:
         connection.execute(sa.insert(audit_events).prefix_with(words).values(row))
     if not filled.is_sqlite:
-        with pytest.raises(IntegrityError), filled.across.transaction() as connection:
+        # Not by who owns the table, either.
+        owned = Database(as_owner(filled.url))
+        with pytest.raises(IntegrityError), owned.across.transaction() as connection:
             connection.execute(sa.text("TRUNCATE audit_events"))
 
     assert listing(filled) == [one]
