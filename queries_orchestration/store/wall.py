@@ -98,8 +98,10 @@ def _make_roles(connection: Connection, roles: Roles, *, login: str) -> None:
         f"CREATE ROLE {role} NOLOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE"
         for role in lacking
     ]
+    # Not at once with what the user may do otherwise: without a role it should see nothing.
+    apart = " WITH INHERIT FALSE" if _is_apart_by_grant(connection) else ""
     wanted += [
-        f"GRANT {role} TO {quoted}"
+        f"GRANT {role} TO {quoted}{apart}"
         for role in names
         if role in lacking or not _is_member(connection, login, role)
     ]
@@ -154,6 +156,11 @@ _POLICIES: Final = text(
 )
 
 
+def _is_apart_by_grant(connection: Connection) -> bool:
+    """Whether a grant says if its rights are had at once; before PostgreSQL 16 the user does."""
+    return (connection.dialect.server_version_info or (0,)) >= (16,)
+
+
 def _is(connection: Connection, role: str) -> bool:
     found = text("SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = :role)")
     return bool(connection.scalar(found, {"role": role}))
@@ -167,8 +174,11 @@ def _is_member(connection: Connection, login: str, role: str) -> bool:
 def _of_login(connection: Connection, roles: Roles) -> Iterator[str]:
     one = connection.execute(
         text(
-            "SELECT rolsuper, rolbypassrls, pg_has_role(rolname, :service, 'MEMBER')"
+            "SELECT quote_ident(rolname) AS name, rolsuper, rolbypassrls,"
+            " pg_has_role(rolname, :service, 'MEMBER')"
             " AND pg_has_role(rolname, :across, 'MEMBER') AS is_member,"
+            " pg_has_role(rolname, :service, 'USAGE')"
+            " OR pg_has_role(rolname, :across, 'USAGE') AS has_at_once,"
             " EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(:table)"
             " AND pg_has_role(rolname, relowner, 'MEMBER')) AS is_owner"
             " FROM pg_roles WHERE rolname = session_user"
@@ -184,6 +194,16 @@ def _of_login(connection: Connection, roles: Roles) -> Iterator[str]:
         yield (
             "the user of QUERIES_DATABASE_URL owns the tables, and so could take the wall down:"
             " name another user there, and this one in QUERIES_MIGRATION_URL"
+        )
+    elif one.has_at_once:
+        mended = (
+            f"GRANT {roles.service}, {roles.across} TO {one.name} WITH INHERIT FALSE"
+            if _is_apart_by_grant(connection)
+            else f"ALTER ROLE {one.name} NOINHERIT"
+        )
+        yield (
+            "the user of QUERIES_DATABASE_URL has the rights of both roles at once, and so sees all"
+            f" where a pooler drops the role that it is to act in: run `{mended}`"
         )
     if not one.is_member:
         yield (

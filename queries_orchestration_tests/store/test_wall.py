@@ -17,6 +17,7 @@ from queries_orchestration.store.tables import metadata, workspaces
 from queries_orchestration.store.wall import faults, is_asked_for, raise_wall, workspace_column
 from queries_orchestration_tests.postgres import (
     ROLES,
+    SERVICE_LOGIN,
     PostgresServer,
     as_owner,
     as_service,
@@ -271,6 +272,12 @@ def test_what_weakens_it_is_told(two: Database) -> None:
         run(two, f"ALTER ROLE {SERVICE} NOBYPASSRLS", f"REVOKE {ACROSS} FROM {SERVICE}")
     assert [f"ALTER ROLE {SERVICE} NO" in told[0], f"REVOKE {ACROSS}" in told[1]] == [True, True]
     assert len(told) == 2
+    try:
+        run(two, f"ALTER ROLE {SERVICE_LOGIN} INHERIT")
+        (told_of_login,) = faults(two.url)
+    finally:
+        run(two, f"ALTER ROLE {SERVICE_LOGIN} NOINHERIT")
+    assert "has the rights of both roles at once" in told_of_login
     assert faults(two.url) == []
 
 
