@@ -50,7 +50,7 @@ class LinkPlace:
         """How many are recorded."""
         occurrence = self.house.history()[-1]
         assert occurrence.export_id is not None  # noqa: S101 - it was delivered
-        with self.house.backends.database.read() as connection:
+        with self.house.backends.database.across.read() as connection:
             return len(of_export(connection, self.house.workspace_id, occurrence.export_id))
 
 

@@ -92,7 +92,7 @@ class Quarter:
 
     def schedule(self, name: str) -> Schedule:
         """Return a schedule by its name."""
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = schedules.by_name(connection, self.workspace_id, name)
         if found is None:
             raise LookupError(name)
@@ -100,7 +100,7 @@ class Quarter:
 
     def person(self, name: str) -> str:
         """Return the id of a person."""
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = people.by_name(connection, self.workspace_id, name)
         if found is None:
             raise LookupError(name)
@@ -118,7 +118,7 @@ def live_a_quarter(place: Place, *, public_url: str) -> Quarter:
     clock = Clock(now - timedelta(days=DAYS))
     quarter = _opened(place, public_url, clock)
     backends = quarter.backends
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         listed = schedules.listing(connection, quarter.workspace_id)
     others = [one for one in listed if one.name != EVERY_MORNING]
     for one in others:
@@ -151,7 +151,7 @@ def _opened(place: Place, public_url: str, clock: Clock) -> Quarter:
         "QUERIES_RETRY_DELAY": "0.001",
     }
     backends = open_backends(load_settings(environment), environment, clock)
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         workspace = workspaces.by_name(connection, "new-york")
     if workspace is None:
         _apply(backends, *OUR_CATALOG)
@@ -227,7 +227,7 @@ def _ask(quarter: Quarter) -> None:
         if len(made) <= 2:
             for offer in offer_lane(backends.database, backends.settings, EXPORT_LANE):
                 _take(quarter, offer)
-    with backends.database.transaction() as connection:
+    with backends.database.across.transaction() as connection:
         exports.change(
             connection,
             quarter.workspace_id,

@@ -113,7 +113,7 @@ def _pages(quarter: Quarter) -> dict[str, str]:
     backends, workspace_id = quarter.backends, quarter.workspace_id
     own = own_exports(backends.database, workspace_id, person_id=quarter.person("ada"), limit=10)
     states = {file.export.state: file.export.id for file in own}
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         ended = occurrences.history(
             connection, workspace_id, quarter.schedule(EVERY_MORNING).id, limit=100
         )

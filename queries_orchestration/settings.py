@@ -53,8 +53,14 @@ class Settings:
     database_url: str = _setting(
         "QUERIES_DATABASE_URL",
         "Application database: `sqlite:////folder/queries.db` or"
-        " `postgresql+psycopg2://user:password@host/database`;"
+        " `postgresql+psycopg2://user:password@host/database?roles=queries` (roles: see wall.md);"
         " empty: `queries.db` in `QUERIES_HOME`",
+        "",
+    )
+    migration_url: str = _setting(
+        "QUERIES_MIGRATION_URL",
+        "The same PostgreSQL for `queries init`, as the user who owns the tables; empty: as"
+        " `QUERIES_DATABASE_URL` does",
         "",
     )
     storage_url: str = _setting(
@@ -366,6 +372,8 @@ def _sqlite_url(file: Path) -> str:
 
 def _check(settings: Settings) -> None:
     check_database_url(settings.database_url)
+    if settings.migration_url:
+        check_database_url(settings.migration_url, "QUERIES_MIGRATION_URL")
     check_web_url("QUERIES_PUBLIC_URL", settings.public_url, "cannot lead recipients to links")
     if settings.token_keys_url:
         check_web_url("QUERIES_TOKEN_KEYS_URL", settings.token_keys_url, "names no keys")

@@ -11,8 +11,11 @@ from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration.model.public_url import clean_web_url
 
 
-def check_database_url(url: str) -> None:
+def check_database_url(url: str, variable: str = "QUERIES_DATABASE_URL") -> None:
     """Refuse what names no application database.
+
+    Args:
+        variable: the setting that it is.
 
     Raises:
         InvalidSettings: it does not, with what it should look like.
@@ -26,13 +29,13 @@ def check_database_url(url: str) -> None:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
         raise InvalidSettings(
-            f"QUERIES_DATABASE_URL is not a URL of a database. Write it as {wanted}."
+            f"{variable} is not a URL of a database. Write it as {wanted}."
         ) from None
     file = Path(parsed.database or "")
     is_file = parsed.drivername == "sqlite" and parsed.host is None and file.is_absolute()
     if not is_file and parsed.drivername != "postgresql+psycopg2":
         raise InvalidSettings(
-            f"QUERIES_DATABASE_URL names no database that can be used here. Write it as {wanted}."
+            f"{variable} names no database that can be used here. Write it as {wanted}."
         )
 
 

@@ -15,6 +15,7 @@ from hypothesis import settings
 from queries_orchestration_tests.postgres import (
     PostgresNotFound,
     PostgresServer,
+    as_service,
     running_postgres,
 )
 
@@ -114,17 +115,20 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_template(postgres: PostgresServer) -> str:
-    """A migrated application database to copy; nobody else connects to it."""
+    """A migrated application database with the wall up, to copy; nobody else connects to it."""
     from queries_orchestration.store.migrate import upgrade
+    from queries_orchestration.store.wall import raise_wall
 
     url = postgres.create_database()
     upgrade(url)
+    postgres.create_service_login()
+    raise_wall(as_service(url), owner_url=url)
     return url
 
 
 @pytest.fixture
 def store_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A fresh application database with every migration."""
+    """A fresh application database with every migration, on PostgreSQL under the wall."""
     if database_kind == "sqlite":
         path = tmp_path / "store.db"
         shutil.copy(request.getfixturevalue("sqlite_template"), path)
@@ -132,7 +136,7 @@ def store_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest
         return
     server: PostgresServer = request.getfixturevalue("postgres")
     url = server.create_database(template=request.getfixturevalue("postgres_template"))
-    yield url
+    yield as_service(url)
     server.drop(url)
 
 

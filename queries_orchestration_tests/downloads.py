@@ -31,7 +31,7 @@ CONTENT = b"Order,Region\n1,r1\n"
 
 
 def person_id(house: House, name: str) -> str:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         person = people.by_name(connection, house.workspace_id, name)
     assert person is not None
     return person.id
@@ -42,7 +42,7 @@ def request_file(
 ) -> str:
     """Make the file of an interactive export at the clock's time; returns the export's id."""
     export_id = new_id()
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         source = sources.by_name(connection, house.workspace_id, query)
         assert source is not None
         exports.queue(
@@ -80,14 +80,14 @@ def put_file(house: House, export_id: str, content: bytes) -> None:
 
 
 def export_of(house: House, export_id: str) -> Export:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         found = exports.get(connection, house.workspace_id, export_id)
     assert found is not None
     return found
 
 
 def change_export(house: House, export_id: str, **values: Any) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.update(exports_table).where(exports_table.c.id == export_id).values(**values)
         )
@@ -105,5 +105,5 @@ def click(house: House, link: DownloadLink) -> tuple[bytes, str, str]:
 
 
 def recorded(house: House, export_id: str) -> list[Download]:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         return downloads.of_export(connection, house.workspace_id, export_id)

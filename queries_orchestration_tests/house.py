@@ -134,14 +134,14 @@ class House:
     workspace_id: str
 
     def schedule(self, name: str = "weekly") -> Schedule:
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = schedules.by_name(connection, self.workspace_id, name)
         assert found is not None
         return found
 
     def person(self, name: str) -> str:
         """The id of a person."""
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = people.by_name(connection, self.workspace_id, name)
         assert found is not None
         return found.id
@@ -151,13 +151,13 @@ class House:
         return By(via="command", person_id=self.person(name))
 
     def occurrence(self, key: str) -> Occurrence:
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = occurrences.get(connection, self.workspace_id, key)
         assert found is not None
         return found
 
     def claim(self, key: str) -> Claim:
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = claims.get(connection, self.workspace_id, key)
         assert found is not None
         return found
@@ -165,13 +165,13 @@ class House:
     def history(self, name: str = "weekly") -> list[Occurrence]:
         """All occurrences of a schedule, the oldest slot first."""
         schedule = self.schedule(name)
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = occurrences.history(connection, self.workspace_id, schedule.id, limit=10_000)
         return sorted(found, key=lambda one: (one.slot or one.admitted_at, one.key))
 
     def deliveries(self, key: str) -> dict[str, Delivery]:
         """The deliveries of an occurrence by the person's name, or the outside address's."""
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             rows = deliveries.of_occurrence(connection, self.workspace_id, key)
             told = connection.execute(
                 sa.text(
@@ -185,7 +185,7 @@ class House:
     def export(self, key: str) -> Export:
         export_id = self.occurrence(key).export_id
         assert export_id is not None
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = exports.get(connection, self.workspace_id, export_id)
         assert found is not None
         return found
@@ -205,7 +205,7 @@ class House:
 
     def asked_export(self, export_id: str) -> Export:
         """An export that a person asked for."""
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = exports.get(connection, self.workspace_id, export_id)
         assert found is not None
         return found
@@ -292,7 +292,7 @@ class House:
         return replace(self, backends=backends)
 
     def unsettled(self) -> int:
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             return len(cross_workspace.unfinished(connection, silence=1))
 
 
@@ -331,7 +331,7 @@ def build_house(
     path = folder / "catalog.yaml"
     path.write_text(catalog)
     apply_catalog(backends.database, [path], clock=clock, by=OPERATOR, environment=environment)
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         workspace_id = connection.scalar(sa.text("SELECT id FROM workspaces WHERE name='acme'"))
     return House(
         backends=backends,

@@ -22,6 +22,9 @@ from psycopg2 import sql
 from sqlalchemy import URL, make_url
 
 SUPERUSER = "postgres"
+SERVICE_LOGIN = "service_login"
+"""Who works on an application database, in roles that the wall between workspaces holds for."""
+ROLES = "queries"
 START_SECONDS = 30
 ROOM = 2 * 1024**3  # bytes that a server of a test run may need at most
 
@@ -53,6 +56,13 @@ class PostgresServer:
         """Drop the database at ``url``, ending the connections to it."""
         name = sql.Identifier(_name(url))
         self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
+
+    def create_service_login(self) -> None:
+        """Make the user of :func:`as_service`; it may do nothing yet."""
+        statement = sql.SQL("CREATE ROLE {} LOGIN NOINHERIT PASSWORD {}").format(
+            sql.Identifier(SERVICE_LOGIN), sql.Literal(self.password)
+        )
+        self._execute(statement)
 
     def is_up(self) -> bool:
         """Tell whether the server answers a query."""
@@ -113,6 +123,28 @@ def running_postgres(*, is_durable: bool = False) -> Iterator[PostgresServer]:
     finally:
         shutil.rmtree(folder)
         shutil.rmtree(programs_folder)
+
+
+def as_service(url: str) -> str:
+    """Return the URL of a database for the service, under the wall."""
+    return (
+        make_url(url)
+        .set(username=SERVICE_LOGIN)
+        .update_query_dict({"roles": ROLES})
+        .render_as_string(hide_password=False)
+    )
+
+
+def as_owner(url: str) -> str:
+    """Return the URL of an application database for who owns its tables; SQLite has no owner."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return url
+    return (
+        parsed.set(username=SUPERUSER)
+        .difference_update_query(["roles"])
+        .render_as_string(hide_password=False)
+    )
 
 
 def _fast_place() -> str | None:

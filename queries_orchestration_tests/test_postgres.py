@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, create_engine, inspect, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from queries_orchestration_tests.postgres import PostgresServer, running_postgres
+from queries_orchestration_tests.postgres import PostgresServer, as_owner, running_postgres
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def test_two_databases_of_one_test_are_separate_and_of_one_kind(
 
 
 def test_a_store_has_its_tables_and_a_place_of_its_own(store_url: str, database_url: str) -> None:
-    with connected(store_url) as connection:
+    with connected(as_owner(store_url)) as connection:
         assert "alembic_version" in inspect(connection).get_table_names()
     with connected(database_url) as connection:
         assert inspect(connection).get_table_names() == []

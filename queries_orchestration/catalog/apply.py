@@ -75,7 +75,7 @@ def apply_catalog(
         shape.faults += faults
     declared = read_declared(documents, shape)
     now = clock()
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         lock_catalog(connection)
         plans = [
             plan_workspace(connection, workspace, shape, now, prune=prune, take_over=take_over)
@@ -113,7 +113,7 @@ def apply_own_catalog(
     shape = Shape(faults)
     declared = read_declared(documents, shape)
     now = clock()
-    with database.transaction() as connection:
+    with database.transaction(workspace_id) as connection:
         lock_catalog(connection)
         place = workspace_administered_by(connection, workspace_id, by)
         plans = [

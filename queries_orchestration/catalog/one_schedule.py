@@ -70,7 +70,7 @@ def create_schedule(
     """
     shape = Shape()
     node = node_of(definition, shape)  # before anybody waits
-    with database.transaction() as connection:
+    with database.transaction(workspace_id) as connection:
         lock_catalog(connection)  # before the first read
         check = _Check.of(connection, workspace_id, shape, by=by, at=clock())
         author = check.person
@@ -112,7 +112,7 @@ def change_schedule_to(
     """
     shape = Shape()
     node = node_of(definition, shape)  # before anybody waits
-    with database.transaction() as connection:
+    with database.transaction(workspace_id) as connection:
         lock_catalog(connection)  # before the first read
         before = find(connection)
         check_unchanged(connection, before, expected)

@@ -6,24 +6,26 @@ from sqlalchemy import Connection
 
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.store import people, schedules, workspaces
+from queries_orchestration.store.database import Database
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
 
 
-def workspace_named(connection: Connection, name: str | None) -> Workspace:
+def workspace_named(database: Database, name: str | None) -> Workspace:
     """Return the workspace of that name; without a name the only one.
 
     Raises:
         NotFound: there is none.
         Refused: there are several and none was named (``which_workspace``).
     """
+    with database.across.read() as connection:
+        found = workspaces.by_name(connection, name) if name is not None else None
+        every = workspaces.listing(connection) if name is None else []
     if name is not None:
-        found = workspaces.by_name(connection, name)
         if found is None:
             raise NotFound(f"There is no workspace {name!r}.")
         return found
-    every = workspaces.listing(connection)
     if not every:
         raise NotFound("There is no workspace yet: `queries catalog apply` brings it in.")
     if len(every) > 1:

@@ -29,8 +29,9 @@ from queries_orchestration.telling.audit import audit_json
 @pass_ready_settings
 def audit(settings: Settings, workspace: str | None, limit: int, as_json: bool) -> None:
     """Show who did what in a workspace and who was refused, the newest first."""
-    with Database(settings.database_url).read() as connection:
-        place = workspace_named(connection, workspace)
+    database = Database(settings.database_url)
+    place = workspace_named(database, workspace)
+    with database.read(place.id) as connection:
         told = [
             audit_json(connection, place, event)
             for event in events.listing(connection, place.id, limit=limit)

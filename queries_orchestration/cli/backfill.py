@@ -44,8 +44,8 @@ def backfill(
     once. A running Dagster delivers them after all other work, or `queries tick --work`.
     """
     backends = open_backends(settings, os.environ, system_clock)
-    with backends.database.read() as connection:
-        place = workspace_named(connection, workspace)
+    place = workspace_named(backends.database, workspace)
+    with backends.database.read(place.id) as connection:
         asker = person_named(connection, place, person) if person else None
         plan = schedule_named(connection, place, schedule) if schedule else None
     by = By(via="command", person_id=asker.id) if asker else OPERATOR

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -16,9 +16,11 @@ from queries_orchestration.cli.output import json_option, print_json
 from queries_orchestration.cli.verb import is_ready, pass_settings
 from queries_orchestration.deliveries.check import STUCK_AFTER, check as find
 from queries_orchestration.model.clock import system_clock
+from queries_orchestration.model.errors import StoreUnavailable
 from queries_orchestration.orchestration.tags import LANE
 from queries_orchestration.receives.backends import communications_of
 from queries_orchestration.settings import Settings
+from queries_orchestration.store import wall
 from queries_orchestration.store.database import Database
 
 _MINUTES: Final = int(STUCK_AFTER / timedelta(minutes=1))
@@ -38,11 +40,13 @@ _MINUTES: Final = int(STUCK_AFTER / timedelta(minutes=1))
 def check(settings: Settings, stuck_after: int, as_json: bool) -> None:
     """Tell what is not well, and what to do; ends with 1 if there is anything."""
     url = settings.database_url
+    wall_faults = wall.faults(url)
     findings = find(
         settings,
-        Database(url) if is_ready(url) else None,
+        Database(url) if _is_ready(url, wall_faults) else None,
         lane_limits=lane_limits(dagster_home_of(settings) / "dagster.yaml"),
         communications=communications_of(settings, system_clock),
+        wall_faults=wall_faults,
         stuck_after=timedelta(minutes=stuck_after),
     )
     if as_json:
@@ -54,6 +58,18 @@ def check(settings: Settings, stuck_after: int, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
     if not as_json:
         click.echo("All is well.")
+        if not settings.database_url.startswith("sqlite") and not wall.is_asked_for(url):
+            click.echo("No wall between workspaces: QUERIES_DATABASE_URL names no roles.")
+
+
+def _is_ready(url: str, wall_faults: Sequence[str]) -> bool:
+    """Tell whether there is a database to look into; not without the roles to act in."""
+    try:
+        return is_ready(url)
+    except StoreUnavailable:
+        if not wall_faults:
+            raise
+        return False
 
 
 def lane_limits(dagster_yaml: Path) -> Mapping[str, object] | None:

@@ -75,7 +75,7 @@ def show(settings: Settings, as_json: bool) -> None:
 
 
 def _tell(settings: Settings, *, as_json: bool) -> None:
-    with Database(settings.database_url).read() as connection:
+    with Database(settings.database_url).across.read() as connection:
         current = dispatch_stops.current(connection)
         stops = dispatch_stops.listing(connection, limit=STOPS_SHOWN)
     if as_json:

@@ -90,8 +90,8 @@ def export(
     if out is not None:
         check_place(out, force=force)
     backends = open_backends(settings, os.environ, system_clock)
-    with backends.database.read() as connection:
-        place = workspace_named(connection, workspace)
+    place = workspace_named(backends.database, workspace)
+    with backends.database.read(place.id) as connection:
         asker = person_named(connection, place, person)
         found = sources.by_name(connection, place.id, source)
     by = By(via="command", person_id=asker.id)

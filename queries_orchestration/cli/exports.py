@@ -239,8 +239,8 @@ def _asked(
     settings: Settings, workspace: str | None, person: str
 ) -> tuple[Backends, Workspace, Person]:
     backends = open_backends(settings, os.environ, system_clock)
-    with backends.database.read() as connection:
-        place = workspace_named(connection, workspace)
+    place = workspace_named(backends.database, workspace)
+    with backends.database.read(place.id) as connection:
         return backends, place, person_named(connection, place, person)
 
 

@@ -172,7 +172,7 @@ def _hint(look: _Look, *, work_here: bool) -> str:
 
 
 def _look(backends: Backends, work: Followed) -> _Look:
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         at = database.now(connection)
         unfinished = cross_workspace.unfinished(
             connection, silence=backends.settings.heartbeat_silence, key=work.key

@@ -41,7 +41,7 @@ def follow_occurrence(
         publish_work(backends, followed)
     if not no_wait:
         follow(backends, followed, work_here=work, wait=wait, quiet=as_json)
-    with backends.database.read() as connection:
+    with backends.database.read(plan.workspace_id) as connection:
         occurrence = occurrences.get(connection, place.id, key)
         if occurrence is None:
             raise NotFound(f"The occurrence {key} is gone.")
@@ -59,7 +59,7 @@ def follow_occurrence(
 
 
 def _followed(backends: Backends, place: Workspace, plan: Schedule, key: str) -> Followed:
-    with backends.database.read() as connection:
+    with backends.database.read(plan.workspace_id) as connection:
         occurrence = occurrences.get(connection, place.id, key)
         export_id = (occurrence and occurrence.export_id) or ""
         render = claims.get(connection, place.id, export_id)

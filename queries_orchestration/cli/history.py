@@ -64,7 +64,7 @@ def history(
 ) -> None:
     """Show what became of every slot and run, of SCHEDULE or of all."""
     backends = open_backends(settings, os.environ, system_clock)
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         chosen, unreadable = _chosen(connection, schedule, workspace)
         chapters: list[Chapter] = []
         for place, plan in chosen:

@@ -15,6 +15,7 @@ from queries_orchestration.cli.verb import database_faults, pass_settings
 from queries_orchestration.model.errors import InvalidSettings, Refused
 from queries_orchestration.settings import Settings
 from queries_orchestration.store.migrate import upgrade
+from queries_orchestration.store.wall import raise_wall
 
 
 @click.command()
@@ -22,6 +23,8 @@ from queries_orchestration.store.migrate import upgrade
 @pass_settings
 def init(settings: Settings, as_json: bool) -> None:
     """Make or upgrade the application database, the link keys and the Dagster home.
+
+    On PostgreSQL also the roles that QUERIES_DATABASE_URL names, and their rights.
 
     Safe to repeat: what is there stays.
     """
@@ -35,7 +38,9 @@ def init(settings: Settings, as_json: bool) -> None:
         ) from error
     try:
         with database_faults():
-            upgrade(settings.database_url)
+            owner_url = settings.migration_url or settings.database_url
+            upgrade(owner_url)
+            raise_wall(settings.database_url, owner_url=owner_url)
     except CommandError as error:
         raise Refused(
             "The application database was made by a later version of `queries`: use that one.",

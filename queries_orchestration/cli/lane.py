@@ -54,7 +54,7 @@ def _next_offer(
     if only is None:
         offers = offer_lane(database, settings, lane, at_most=1)
         return offers[0] if offers else None
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         workspace_id = cross_workspace.workspace_of(connection, only) or ""
         return cross_workspace.offer_one(
             connection, workspace_id, only, live_limit=None, lease=settings.offer_lease

@@ -75,8 +75,10 @@ def preview(
 
 def _of_schedule(settings: Settings, name: str, workspace: str | None) -> Recurrence:
     check_ready(settings.database_url)
-    with Database(settings.database_url).read() as connection:
-        plan = schedule_named(connection, workspace_named(connection, workspace), name)
+    database = Database(settings.database_url)
+    place = workspace_named(database, workspace)
+    with database.read(place.id) as connection:
+        plan = schedule_named(connection, place, name)
     return plan.recurrence()
 
 

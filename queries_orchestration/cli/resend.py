@@ -44,7 +44,7 @@ def resend(
     """
     check_work_options(work=work, no_wait=no_wait, wait=wait)
     backends = open_backends(settings, os.environ, system_clock)
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         workspace_id = cross_workspace.workspace_of_occurrence(connection, occurrence) or ""
         place = workspaces.get(connection, workspace_id)
         found = occurrences.get(connection, workspace_id, occurrence)

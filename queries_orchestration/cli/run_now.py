@@ -52,8 +52,8 @@ def run_now(
     """
     check_work_options(work=work, no_wait=no_wait, wait=wait)
     backends = open_backends(settings, os.environ, system_clock)
-    with backends.database.read() as connection:
-        place = workspace_named(connection, workspace)
+    place = workspace_named(backends.database, workspace)
+    with backends.database.read(place.id) as connection:
         asker = person_named(connection, place, person)
         plan = schedule_named(connection, place, schedule)
     by = By(via="command", person_id=asker.id)

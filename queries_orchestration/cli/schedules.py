@@ -55,8 +55,9 @@ schedules.add_command(transfer)
 @pass_ready_settings
 def list_(settings: Settings, workspace: str | None, as_json: bool) -> None:
     """List the schedules of a workspace by name."""
-    with Database(settings.database_url).read() as connection:
-        place = workspace_named(connection, workspace)
+    database = Database(settings.database_url)
+    place = workspace_named(database, workspace)
+    with database.read(place.id) as connection:
         found = schedules_store.readable_listing(connection, place.id)
         plans = found.records
         told = [schedule_json(connection, place, plan) for plan in plans]
@@ -85,8 +86,8 @@ def list_(settings: Settings, workspace: str | None, as_json: bool) -> None:
 def show(settings: Settings, schedule: str, workspace: str | None, as_json: bool) -> None:
     """Show SCHEDULE: its rule, query or report, recipients, state."""
     database = Database(settings.database_url)
-    with database.read() as connection:
-        place = workspace_named(connection, workspace)
+    place = workspace_named(database, workspace)
+    with database.read(place.id) as connection:
         plan = schedule_named(connection, place, schedule)
     _tell(database, place, plan, as_json=as_json)
 
@@ -161,13 +162,13 @@ def _asked(
     settings: Settings, schedule: str, workspace: str | None
 ) -> tuple[Backends, Workspace, Schedule]:
     backends = open_backends(settings, os.environ, system_clock)
-    with backends.database.read() as connection:
-        place = workspace_named(connection, workspace)
+    place = workspace_named(backends.database, workspace)
+    with backends.database.read(place.id) as connection:
         return backends, place, schedule_named(connection, place, schedule)
 
 
 def _tell(database: Database, place: Workspace, plan: Schedule, *, as_json: bool) -> None:
-    with database.read() as connection:
+    with database.read(plan.workspace_id) as connection:
         told = schedule_json(connection, place, plan)
     if as_json:
         print_json(told)

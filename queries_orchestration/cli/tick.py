@@ -84,7 +84,7 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
             done = run_pass(backends, runs, at=moment, offer=False)
             for name in totals:
                 totals[name] += getattr(done, name)
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         stopped = dispatch_stops.current(connection)
         unfinished = cross_workspace.unfinished(connection, silence=settings.heartbeat_silence)
         waiting = [(tell(connection, one.key), one) for one in unfinished]
@@ -98,12 +98,12 @@ def tick(settings: Settings, at: datetime | None, work: bool, as_json: bool) -> 
 
 def _lanes_that_may_start(backends: Backends) -> list[str]:
     """Return the lanes that are worth a process: what waits for an instant cannot start."""
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         return cross_workspace.lanes_that_may_start(connection)
 
 
 def _look_up(backends: Backends, key: str) -> Told:
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         return tell(connection, key)
 
 

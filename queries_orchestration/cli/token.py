@@ -26,8 +26,9 @@ def token(settings: Settings, workspace: str | None, person: str, as_json: bool)
     from queries_orchestration.web.open_verifier import expected_of
 
     key = development_key(settings)
-    with Database(settings.database_url).read() as connection:
-        place = workspace_named(connection, workspace)
+    database = Database(settings.database_url)
+    place = workspace_named(database, workspace)
+    with database.read(place.id) as connection:
         asker = person_named(connection, place, person)
     made = development_token(
         key,

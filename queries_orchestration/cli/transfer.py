@@ -40,8 +40,8 @@ def transfer(
     Asked for by its present owner or an administrator. A paused schedule stays paused.
     """
     backends = open_backends(settings, os.environ, system_clock)
-    with backends.database.read() as connection:
-        place = workspace_named(connection, workspace)
+    place = workspace_named(backends.database, workspace)
+    with backends.database.read(place.id) as connection:
         asker = person_named(connection, place, person)
         owner = person_named(connection, place, to)
         plan = schedule_named(connection, place, schedule)

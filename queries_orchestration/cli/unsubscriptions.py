@@ -44,8 +44,8 @@ def unsubscribe(
 ) -> None:
     """Send RECIPIENT, a person's name or an outside address, no more messages of SCHEDULE."""
     backends = open_backends(settings, os.environ, system_clock)
-    with backends.database.transaction() as connection:
-        place = workspace_named(connection, workspace)
+    place = workspace_named(backends.database, workspace)
+    with backends.database.transaction(place.id) as connection:
         plan = schedule_named(connection, place, schedule)
         recipient_id = recipient_named(connection, place, recipient)
         told = recipient_json(connection, place.id, recipient_id)
@@ -84,8 +84,8 @@ def resubscribe(
     Only at their own wish: they had ended them.
     """
     backends = open_backends(settings, os.environ, system_clock)
-    with backends.database.transaction() as connection:
-        place = workspace_named(connection, workspace)
+    place = workspace_named(backends.database, workspace)
+    with backends.database.transaction(place.id) as connection:
         plan = schedule_named(connection, place, schedule)
         recipient_id = recipient_named(connection, place, recipient)
         told = recipient_json(connection, place.id, recipient_id)

@@ -64,7 +64,7 @@ def admit_due(backends: Backends, at: datetime) -> Admitted:
     total = Admitted()
     end = backends.waiting.now() + backends.settings.dispatch_budget
     while backends.waiting.now() < end:
-        with backends.database.read() as connection:
+        with backends.database.across.read() as connection:
             found = cross_workspace.due_schedules(connection, at)
         due = in_turns(found, lambda one: one.workspace_id)
         for start in range(0, len(due), SCHEDULES_A_BATCH):
@@ -83,7 +83,7 @@ def _admit_batch(
     """Admit a turn of some schedules; also returns False if no more may be admitted now."""
     done, goes_on = Admitted(), True
     quarantined: list[Settled] = []
-    with backends.database.transaction() as connection:
+    with backends.database.across.transaction() as connection:
         if dispatch_stops.current(connection) is not None:
             return done, False
         for one in due:

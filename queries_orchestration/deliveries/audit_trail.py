@@ -29,7 +29,7 @@ def audit_trail(
     Raises:
         Refused: the person is no active administrator of the workspace (``not_allowed``).
     """
-    with database.read() as connection:
+    with database.read(workspace_id) as connection:
         person = people.get(connection, workspace_id, person_id)
         if person is None or not person.active or ADMINISTRATOR not in person.roles:
             raise Refused(

@@ -65,7 +65,7 @@ def await_render(backends: Backends, export: Export, patience: Patience) -> None
 
 def _is_ready(backends: Backends, export: Export) -> bool:
     """Tell whether the file is ready; False if it is still to be rendered."""
-    with backends.database.read() as connection:
+    with backends.database.read(export.workspace_id) as connection:
         now = exports.get(connection, export.workspace_id, export.id)
     if now is None:
         raise ReceiveLost("The export is gone.")

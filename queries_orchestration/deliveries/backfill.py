@@ -120,7 +120,7 @@ def backfill(
     _check_scope(by, workspace_id, schedule_id)
     if schedule_id is not None and workspace_id is not None:
         return _backfill_schedule(backends, workspace_id, schedule_id, day, by=by, alone=True)
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         if workspace_id is not None and not _may_ask(connection, workspace_id, by):
             raise NotFound("There is no such workspace, or not for you.")
         found = cross_workspace.active_schedules(connection, workspace_id)
@@ -209,7 +209,7 @@ def _backfill_schedule(
     Args:
         alone: whether it was asked for by itself, so that it is told why it has none.
     """
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         stop = dispatch_stops.current(connection)
         if stop is not None:
             raise DispatchStopped(told(stop))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -49,6 +49,7 @@ def check(
     *,
     lane_limits: Mapping[str, object] | None,
     communications: Communications,
+    wall_faults: Sequence[str] = (),
     stuck_after: timedelta = STUCK_AFTER,
 ) -> list[Finding]:
     """Return what is not well, the most pressing first; nothing is written.
@@ -58,15 +59,20 @@ def check(
         lane_limits: how many runs of each lane Dagster lets go at once; None if its
             configuration is not there.
         communications: is asked whether it would take messages; none is sent.
+        wall_faults: why the wall between workspaces, which the settings ask for, does not stand.
         stuck_after: for how long work may wait.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
     """
-    beside = [*_lanes(lane_limits), *_communications(communications)]
+    beside = [
+        *(Finding(code="wall_down", message=f"{fault}.") for fault in wall_faults),
+        *_lanes(lane_limits),
+        *_communications(communications),
+    ]
     if store is None:
         return [_not_initialised(), *beside]
-    with store.read() as connection:
+    with store.across.read() as connection:
         return [
             *_stopped(connection),
             *_dispatcher(connection),

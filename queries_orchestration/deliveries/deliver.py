@@ -57,7 +57,7 @@ def deliver(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> None:
             may try again.
         ReceiveLost, ReceiveTimeout: the receive must end.
     """
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         assignment = assignment_of(connection, receive)
         export = export_of(connection, assignment)
         known = {
@@ -199,7 +199,7 @@ def _record(
     instead_of: Delivery | None,
 ) -> None:
     """Write the recipient's row, and keep the file as long as its link is good."""
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         claims.hold(connection, receive)
         deliveries.record(connection, delivery, instead_of=instead_of)
         if delivery.link_expires_at is not None:
@@ -216,7 +216,7 @@ def _note_faults(
     backends: Backends, receive: Receive, assignment: Assignment, faults: Sequence[str]
 ) -> None:
     """Tell in the history and the log which of the workspace's own words could not be used."""
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         occurrences.change(connection, receive, message_fault=", ".join(faults))
     log.warning(
         "message_template_failed schedule=%s occurrence=%s parts=%s",

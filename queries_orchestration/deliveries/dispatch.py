@@ -57,10 +57,10 @@ def run_pass(backends: Backends, runs: Runs, *, at: datetime, offer: bool) -> Pa
     database, settings = backends.database, backends.settings
     with dispatchers.only_pass(database) as alone:
         if not alone:
-            with database.read() as connection:
+            with database.across.read() as connection:
                 last = dispatchers.heartbeat(connection, DELIVERY_DISPATCHER)
             return Pass(held_by=last.holder if last else "another process")
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             dispatchers.begin_pass(connection, DELIVERY_DISPATCHER, dispatchers.this_process())
         slots = admit_due(backends, at)
         recovered = recover_silent(backends, runs) + tend_offers(backends, runs, DELIVERY_LANE)
@@ -69,7 +69,7 @@ def run_pass(backends: Backends, runs: Runs, *, at: datetime, offer: bool) -> Pa
         backends.reached("before offering")
         offers = offer_lane(database, settings, DELIVERY_LANE) if offer else []
         backends.reached("offers made")
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             dispatchers.end_pass(
                 connection,
                 DELIVERY_DISPATCHER,

@@ -25,7 +25,7 @@ def kept_file(
         raise refusal
     if backends.storage.size(export.storage_key) != export.size:
         raise file.missing()
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         claims.hold(connection, receive)
         until = at + LINK_LIFETIME + FILE_OUTLIVES_LINK
         if not exports.keep_until(connection, receive.workspace_id, export.id, until=until):

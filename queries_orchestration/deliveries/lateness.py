@@ -30,7 +30,7 @@ def miss_if_too_late(backends: Backends, receive: Receive) -> bool:
         ReceiveLost: a newer receive took the work.
     """
     at = backends.clock()
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         claims.hold(connection, receive)
         workspace_id = receive.workspace_id
         occurrence = occurrences.get(connection, workspace_id, receive.key)

@@ -54,7 +54,7 @@ def make_file(backends: Backends, receive: Receive, heartbeat: Heartbeat) -> Exp
 
 
 def _open(backends: Backends, receive: Receive) -> tuple[Assignment, Export, OpenedSource]:
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         assignment = assignment_of(connection, receive)
         export = export_of(connection, assignment)
         return assignment, export, open_for(connection, assignment, export, backends.environment)

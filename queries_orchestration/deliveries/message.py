@@ -108,7 +108,7 @@ def _missed_slots(backends: Backends, assignment: Assignment) -> int:
     occurrence = assignment.occurrence
     if occurrence.slot is None:
         return 0
-    with backends.database.read() as connection:
+    with backends.database.read(occurrence.workspace_id) as connection:
         return occurrences.missed_since_the_last(
             connection, occurrence.workspace_id, occurrence.schedule_id, before=occurrence.slot
         )

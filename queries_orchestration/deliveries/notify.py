@@ -116,7 +116,7 @@ def send_notices(backends: Backends) -> int:
     """
     stopwatch = backends.waiting
     end = stopwatch.now() + SECONDS_A_PASS
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         found = cross_workspace.unsent_notices(connection, limit=NOTICES_A_PASS)
     if found.unreadable:
         # `queries check` tells which; they keep no other from being sent.
@@ -155,7 +155,7 @@ def send_notices(backends: Backends) -> int:
 
 def _prepare(backends: Backends, notice: Notice) -> tuple[Message | None, str | None]:
     """Return the message, or None and the code of why its person is to be skipped."""
-    with backends.database.read() as connection:
+    with backends.database.read(notice.workspace_id) as connection:
         person = people.get(connection, notice.workspace_id, notice.person_id)
         address, skip_code = address_of(person) if person else (None, GONE)
         if person is None or address is None:
@@ -187,7 +187,7 @@ def _submit(
         except SubmissionUncertain as error:
             state, code = "uncertain", error.code
         backends.reached("notice submitted, not recorded")
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(notice.workspace_id) as connection:
         _conclude(backends, connection, notice, state=state, code=code, message_id=sent_id)
     return state == "sent"
 
@@ -195,7 +195,7 @@ def _submit(
 def _try_later(backends: Backends, notice: Notice, error: QueriesError) -> None:
     """Note that nothing was sent; the delay of the attempt counts."""
     _log_unsent(notice, error)
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(notice.workspace_id) as connection:
         notices.wait_again(connection, notice, code=error.code)
 
 
@@ -211,7 +211,7 @@ def _begin(backends: Backends, notice: Notice) -> bool:
     """
     is_repeated = notice.state == "sending" and not backends.communications.idempotent_by_key
     delay = delay_after(backends.settings.retry_delay, notice.attempts + 1)
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(notice.workspace_id) as connection:
         begun = notices.begin(
             connection, notice, delay=delay, outcome_code=RESUBMITTED if is_repeated else None
         )

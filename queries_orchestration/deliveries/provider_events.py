@@ -92,7 +92,7 @@ def webhook_keys_of(backends: Backends) -> LinkKeys:
 def record_events(backends: Backends, events: Iterable[ProviderEvent]) -> int:
     """Write down what is new of messages of ours, and pass over the rest."""
     new = 0
-    with backends.database.transaction() as connection:
+    with backends.database.across.transaction() as connection:
         for event in events:
             # What is none of ours is of another system that shares the account.
             if not is_message_id(event.message_id):

@@ -59,7 +59,7 @@ def open_link(backends: Backends, link: DeliveryLink, *, record: bool) -> Downlo
         StorageUnavailable, StoreUnavailable: try again later.
     """
     now = backends.clock()
-    with backends.database.glance() as connection:
+    with backends.database.glance(link.workspace_id) as connection:
         click = clicks.find(
             connection,
             link.workspace_id,

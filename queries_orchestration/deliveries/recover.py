@@ -46,7 +46,7 @@ def recover_silent(backends: Backends, runs: Runs) -> int:
     Returns:
         How many receives were ended.
     """
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         silent = cross_workspace.silent_receives(
             connection, silence=backends.settings.heartbeat_silence, limit=RECEIVES_A_PASS
         )
@@ -57,7 +57,7 @@ def _recover(backends: Backends, runs: Runs, silent: Silent) -> bool:
     """End one silent receive; False if it has a heartbeat again, or somebody else ended it."""
     state = runs.of_receive(silent.run_id)
     receive = silent.receive
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(silent.receive.workspace_id) as connection:
         if not claims.take_silent(connection, receive, silence=backends.settings.heartbeat_silence):
             return False
     backends.reached("silent receive taken, not ended")
@@ -86,7 +86,7 @@ def tend_offers(backends: Backends, runs: Runs, lane: str) -> int:
     Returns:
         How many offers were taken back.
     """
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         live = cross_workspace.live_offers(connection, lane, limit=OFFERS_A_PASS)
     return sum(_alone(partial(_tend, backends, runs, offer), offer.key) for offer in live)
 
@@ -110,7 +110,7 @@ def _tend(backends: Backends, runs: Runs, offer: Offer) -> bool:
     state = runs.of_offer(offer)
     if state == "cancelled":
         return cancel(backends, offer.lane, offer.workspace_id, offer.key)
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(offer.workspace_id) as connection:
         if state == "pending":
             renew(connection, offer, lease=backends.settings.offer_lease)
             return False
@@ -122,7 +122,7 @@ def _tend(backends: Backends, runs: Runs, offer: Offer) -> bool:
 
 def cancel(backends: Backends, lane: str, workspace_id: str, key: str) -> bool:
     """Settle work as cancelled because its run was terminated; False if it is settled already."""
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         if lane != DELIVERY_LANE:
             return export_settle.cancel_within(connection, workspace_id, key, message=TERMINATED)
         return occurrence_settle.cancel_within(

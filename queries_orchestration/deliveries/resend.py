@@ -51,7 +51,7 @@ def resend(
     check_reason(reason)
     at = backends.clock()
     person_id = by.as_person()
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         found, schedule = occurrence_governed_by(
             connection, workspace_id, key=occurrence_key, by=by
         )

@@ -147,13 +147,13 @@ def resolve(backends: Backends, receive: Receive) -> None:
         AccessLost, FieldNotAvailable: the actor may not open it.
         SourceGone, SourceBroken, InvalidRuntimeValue: it cannot be run.
     """
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         # Committed first: history says as whom it is tried, also when it is refused, and no later
         # receive asks who the owner is by then.
         assignment = assignment_of(connection, receive)
         occurrences.change(connection, receive, actor_id=assignment.actor_id)
     backends.reached("actor fixed, not resolved")
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         assignment = assignment_of(connection, receive)
         occurrence, schedule = assignment.occurrence, assignment.schedule
         if occurrence.export_id is not None:

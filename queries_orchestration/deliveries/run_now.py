@@ -53,7 +53,7 @@ def run_now(
     if client_key is not None:
         check_client_key(client_key)
     key = request_key(schedule_id, new_id())
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
 
         def of_this_click() -> Occurrence | None:
             if client_key is None:

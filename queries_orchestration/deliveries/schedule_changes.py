@@ -63,7 +63,7 @@ def pause(
         raise Refused("Say why it is paused, for others to read.", code="no_reason")
     check_reason(reason)
     at = backends.clock()
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         _held(connection, workspace_id, schedule_id, by)
         if not schedules.pause(
             connection,
@@ -98,7 +98,7 @@ def resume(backends: Backends, workspace_id: str, *, schedule_id: str, by: By) -
             cannot open the source now; nothing was written.
     """
     now = backends.clock()
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         schedule = _held(connection, workspace_id, schedule_id, by)
         _refuse_ended(schedule)
         if schedule.state != "paused":
@@ -143,7 +143,7 @@ def repin(
             cannot open that version with the values; nothing was written.
     """
     at = backends.clock()
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         schedule = _held(connection, workspace_id, schedule_id, by)
         source = source_of(connection, schedule)
         wanted = source.current_version if version is None else version
@@ -198,7 +198,7 @@ def transfer(
     check_reason(reason)
     at = backends.clock()
     by_person_id = by.as_person()
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         schedule = _held(connection, workspace_id, schedule_id, by)
         owner = people.get(connection, workspace_id, to_person_id)
         if owner is None:
@@ -267,7 +267,7 @@ def delete_schedule(
             another than expected (``changed_meanwhile``).
     """
     at = backends.clock()
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         lock_catalog(connection)  # before the first read
         schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
         check_unchanged(connection, schedule, expected)

@@ -87,7 +87,7 @@ def cancel_within(
 
 def settle_skipped_empty(backends: Backends, receive: Receive) -> Outcome:
     """Settle an occurrence whose empty result is not delivered."""
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         settled = settle(
             connection, receive, Settlement(outcome="skipped_empty"), at=backends.clock()
         )
@@ -97,7 +97,7 @@ def settle_skipped_empty(backends: Backends, receive: Receive) -> Outcome:
 
 def settle_delivered(backends: Backends, receive: Receive) -> Outcome:
     """Settle an occurrence whose recipients all have a final state."""
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         rows = deliveries.of_occurrence(connection, receive.workspace_id, receive.key)
         outcome = outcome_of_deliveries([row.state for row in rows])
         all_refused = outcome == "failed"
@@ -117,7 +117,7 @@ def settle_delivered(backends: Backends, receive: Receive) -> Outcome:
 
 def fail(backends: Backends, receive: Receive, error: QueriesError) -> None:
     """Settle an occurrence as failed for good with the code and message of ``error``."""
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         settled = settle(
             connection,
             receive,

@@ -19,7 +19,7 @@ def is_to_be_skipped(backends: Backends, receive: Receive, export: Export) -> bo
     """
     if export.rows != 0:
         return False
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         assignment = assignment_of(connection, receive)
     if assignment.occurrence.purpose == "resend":
         return False

@@ -31,7 +31,7 @@ def stop_dispatch(backends: Backends, *, by: By, name: str, reason: str) -> None
     """
     _check_told(name, reason)
     at = backends.clock()
-    with backends.database.transaction() as connection:
+    with backends.database.across.transaction() as connection:
         if not dispatch_stops.stop(connection, by=name, reason=reason, at=at):
             found = dispatch_stops.current(connection)
             raise Refused(
@@ -50,7 +50,7 @@ def start_dispatch(backends: Backends, *, by: By, name: str, reason: str) -> Non
     """
     _check_told(name, reason)
     at = backends.clock()
-    with backends.database.transaction() as connection:
+    with backends.database.across.transaction() as connection:
         if not dispatch_stops.start(connection, by=name, reason=reason, at=at):
             raise Refused("Dispatching is not stopped.", code="not_stopped")
         _record(connection, "dispatch_started", by=by, at=at)

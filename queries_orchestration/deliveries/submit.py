@@ -58,7 +58,7 @@ def further_attempt(
     unanswered = unanswered_with_another(
         delivery.unanswered, idempotent=backends.communications.idempotent_by_key
     )
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         claims.hold(connection, receive)
         if message_states.is_known(connection, delivery):
             # Its provider has told of it meanwhile, and so has taken it.
@@ -106,14 +106,14 @@ def submit(
     except CommunicationsUnavailable as error:
         backends.reached("not taken, not recorded")
         words = clean_server_words(error.message)
-        with backends.database.transaction() as connection:
+        with backends.database.transaction(receive.workspace_id) as connection:
             claims.hold(connection, receive)
             _note(connection, attempt.before, refusal_words=words)
         raise
     else:
         values["message_id"] = message.message_id
     backends.reached("submitted, not recorded")
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         claims.hold(connection, receive)
         deliveries.conclude(connection, attempt.delivery, state=state, **values)
     backends.reached("recipient concluded")
@@ -126,7 +126,7 @@ def give_up(backends: Backends, receive: Receive, delivery: Delivery, *, code: s
         ReceiveLost: a newer receive took the work.
     """
     state: DeliveryState = "uncertain" if delivery.unanswered else "skipped"
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         claims.hold(connection, receive)
         deliveries.conclude(connection, delivery, state=state, code=code)
 

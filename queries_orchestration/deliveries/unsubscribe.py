@@ -48,7 +48,7 @@ def unsubscribe_offer(backends: Backends, token: str) -> UnsubscribeOffer:
         StoreUnavailable: try again later.
     """
     link = verify(backends.link_keys, token, now=backends.clock())
-    with backends.database.read() as connection:
+    with backends.database.read(link.workspace_id) as connection:
         workspace = workspaces.get(connection, link.workspace_id)
         schedule = schedules.get(connection, link.workspace_id, link.schedule_id)
         person = people.get(connection, link.workspace_id, link.recipient_id)
@@ -75,7 +75,7 @@ def unsubscribe(backends: Backends, token: str, *, everywhere: bool = False) -> 
     """
     now = backends.clock()
     link = verify(backends.link_keys, token, now=now)
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(link.workspace_id) as connection:
         try:
             record_unsubscription(
                 connection,
@@ -149,7 +149,7 @@ def resubscribe(
             unsubscribed (``not_unsubscribed``).
     """
     at = backends.clock()
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
         asker = people.get(connection, workspace_id, by.as_person())
         if asker is None or ADMINISTRATOR not in asker.roles:

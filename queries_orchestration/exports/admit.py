@@ -70,7 +70,7 @@ def admit_export(
         asked = asked_sha256(
             source=source_name, format=file_format, values=given_values, time_zone=time_zone
         )
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         workspace = workspaces.hold(connection, workspace_id)
         if client_key is not None:
             made = exports.of_click(

@@ -22,7 +22,7 @@ def cancel_export(backends: Backends, workspace_id: str, *, by: By, export_id: s
         Refused: it is finished (``already_finished``), or a delivery's file, which the schedule
             decides about (``belongs_to_delivery``), or no person asks (``person_required``).
     """
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(workspace_id) as connection:
         person = people.get(connection, workspace_id, by.as_person())
         export = exports.get(connection, workspace_id, export_id) if is_id(export_id) else None
         entitled = (

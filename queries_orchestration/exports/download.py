@@ -50,7 +50,7 @@ def download(
         SourceUnavailable, StorageUnavailable, StoreUnavailable: try again later.
     """
     person_id = by.as_person()
-    with database.read() as connection:
+    with database.read(workspace_id) as connection:
         file = find_file(connection, workspace_id, export_id)
         if file is None:
             raise _not_found()

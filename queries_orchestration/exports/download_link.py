@@ -70,12 +70,12 @@ def give_link(
     # Of a file that is kept for longer there is nothing to write: retention takes none before its
     # time, and clicks on the links of one delivery do not wait for each other.
     if file.expires_at < until:
-        with database.transaction() as connection:
+        with database.transaction(file.workspace_id) as connection:
             is_there = exports.keep_until(
                 connection, file.workspace_id, file.export_id, until=until
             ) and (not record or _record(connection, file, by, occurrence_key, at))
     elif record:
-        with database.one_statement() as connection:
+        with database.one_statement(file.workspace_id) as connection:
             is_there = _record(connection, file, by, occurrence_key, at)
     else:
         is_there = True

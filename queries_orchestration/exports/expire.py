@@ -30,7 +30,7 @@ def expire_files(backends: Backends) -> int:
         How many exports have nothing in the storage any more, at most a bounded number a pass.
     """
     at = backends.clock()
-    with backends.database.transaction() as connection:
+    with backends.database.across.transaction() as connection:
         due = cross_workspace.files_to_expire(connection, at, limit=FILES_A_PASS)
         for export in due.records:
             exports.change(connection, export.workspace_id, export.id, state="expired")
@@ -60,7 +60,7 @@ def _remove(backends: Backends, export: Export, at: datetime) -> None:
         backends.reached("upload aborted, not removed")
     backends.storage.delete(export.storage_key)
     backends.reached("removed, not recorded")
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(export.workspace_id) as connection:
         exports.change(
             connection,
             export.workspace_id,

@@ -24,7 +24,7 @@ def own_exports(
     Args:
         after: the moment and the id of the one that they come after.
     """
-    with database.read() as connection:
+    with database.read(workspace_id) as connection:
         own = exports.of_requester(connection, workspace_id, person_id, limit=limit, after=after)
         found = [find_file(connection, workspace_id, export.id) for export in own]
     return [file for file in found if file is not None]
@@ -41,7 +41,7 @@ def look_up(database: Database, workspace_id: str, *, person_id: str, export_id:
     Raises:
         NotFound: there is no such export, or it is not this person's: always the same answer.
     """
-    with database.read() as connection:
+    with database.read(workspace_id) as connection:
         person = people.get(connection, workspace_id, person_id)
         file = find_file(connection, workspace_id, export_id)
         if file is None or person is None or not person.active:

@@ -88,7 +88,7 @@ def make_file(
     )
     backends.reached("file complete, not recorded")
     completed_at = backends.clock()
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         claims.hold(connection, receive)
         exports.change(
             connection,
@@ -125,7 +125,7 @@ def _columns(columns: Sequence[Column] | None) -> list[dict[str, str]] | None:
 
 
 def _workspace_of(backends: Backends, receive: Receive) -> Workspace:
-    with backends.database.read() as connection:
+    with backends.database.read(receive.workspace_id) as connection:
         workspace = workspaces.get(connection, receive.workspace_id)
     if workspace is None:
         raise ReceiveLost("The workspace is gone.")
@@ -140,7 +140,7 @@ def _begin_upload(backends: Backends, receive: Receive, export: Export) -> str:
     upload_id = storage.begin_upload(export.storage_key, CONTENT_TYPES[export.format])
     backends.reached("upload begun, not recorded")
     try:
-        with backends.database.transaction() as connection:
+        with backends.database.transaction(receive.workspace_id) as connection:
             claims.hold(connection, receive)
             exports.take(connection, receive.workspace_id, export.id)
             exports.record_upload(
@@ -177,7 +177,7 @@ class _Progress:
         if seconds < self._next:
             return
         self._next = seconds + PROGRESS_INTERVAL
-        with self._backends.database.transaction() as connection:
+        with self._backends.database.transaction(self._receive.workspace_id) as connection:
             claims.hold(connection, self._receive)
             exports.change(
                 connection,

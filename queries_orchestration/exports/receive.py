@@ -59,7 +59,7 @@ def make_own_file(
         ReceiveLost: a newer receive or a cancel took the work.
         PermanentError, TransientError: it cannot be made, or not now.
     """
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         claims.hold(connection, receive)
         file = find_file(connection, receive.workspace_id, receive.key)
         if file is None:

@@ -20,7 +20,7 @@ def fail(backends: Backends, receive: Receive, error: QueriesError) -> None:
     Raises:
         ReceiveLost: a newer receive, a cancel or a settlement took the work.
     """
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         fail_within(connection, receive, code=error.code, message=error.message)
     announce_failed(receive, error.code)
 

@@ -32,7 +32,7 @@ def sweep_uploads(backends: Backends) -> int:
     except StorageUnavailable as error:
         log.warning("uploads_not_swept reason=%s", error.message)
         return 0
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         recorded = cross_workspace.recorded_uploads(
             connection, [upload.upload_id for upload in old]
         )

@@ -34,7 +34,7 @@ def admit_from_launchpad(
             "Give the key of an occurrence; or a schedule, as_person and a reason.",
             code="incomplete_config",
         )
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         workspace_id = cross_workspace.workspace_of_schedule(connection, schedule_id)
     if workspace_id is None:
         raise NotFound(f"There is no schedule {schedule_id}.")
@@ -70,7 +70,7 @@ def resend_from_launchpad(
     _check_switched_on(backends)
     if not (occurrence_key and person_id and reason.strip()):
         raise Refused("Give an occurrence, as_person and a reason.", code="incomplete_config")
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         workspace_id = cross_workspace.workspace_of_occurrence(connection, occurrence_key)
     if workspace_id is None:
         raise NotFound(f"There is no occurrence {occurrence_key}.")
@@ -107,7 +107,7 @@ def backfill_from_launchpad(
         NotFound, Refused: as ``backfill``.
     """
     if schedule_id:
-        with backends.database.read() as connection:
+        with backends.database.across.read() as connection:
             of_schedule = cross_workspace.workspace_of_schedule(connection, schedule_id)
         if of_schedule is None or workspace_id not in ("", of_schedule):
             raise NotFound(f"There is no schedule {schedule_id}.")

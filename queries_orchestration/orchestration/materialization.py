@@ -33,7 +33,7 @@ def materialize_delivered(
         StoreUnavailable: the database cannot be reached.
     """
     try:
-        with backends.database.transaction() as connection:
+        with backends.database.transaction(receive.workspace_id) as connection:
             work = work_of(connection, receive)
             if work is None or not work.is_maker:
                 return

@@ -35,7 +35,7 @@ def _offering(name: str, lane: str, description: str) -> dg.SensorDefinition:
         released = tend_offers(backends, runs, lane)
         offers = offer_lane(backends.database, settings, lane)
         if not offers:
-            with backends.database.read() as connection:
+            with backends.database.across.read() as connection:
                 stop = dispatch_stops.current(connection)
             nothing = "Nothing waits that may start" if stop is None else told(stop)
             return dg.SkipReason(f"{nothing} (recovered {recovered}, taken back {released}).")

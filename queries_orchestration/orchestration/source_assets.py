@@ -37,7 +37,7 @@ def source_assets(environment: Mapping[str, str]) -> list[dg.AssetSpec]:
             # Nor is it made here: that is for `queries init`, by whoever should own the file.
             log.warning("sources_not_shown code=no_database")
             return []
-        with Database(url).read() as connection:
+        with Database(url).across.read() as connection:
             limit_statements(connection, LONGEST_SECONDS)
             found = cross_workspace.shown_sources(connection, limit=MOST_SOURCES + 1)
         assets = [asset_of(source) for source in found[:MOST_SOURCES]]

@@ -65,7 +65,7 @@ def take_next(
     backends = worker.backends
     try:
         offers = offer_lane(backends.database, backends.settings, lane, at_most=1)
-        with backends.database.read() as connection:
+        with backends.database.across.read() as connection:
             stop = None if offers else dispatch_stops.current(connection)
     except QueriesError as error:
         raise refusal(error) from None

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 def read_work(backends: Backends, receive: Receive) -> Work | None:
     """Return what ``receive`` works at; None if it is gone, or cannot be read now."""
     try:
-        with backends.database.read() as connection:
+        with backends.database.read(receive.workspace_id) as connection:
             return work_of(connection, receive)
     except Exception as error:  # noqa: BLE001 - read for show alone: no delivery fails for it
         log.warning("work_not_told work=%s type=%s", receive.key, type(error).__name__)
@@ -29,7 +29,7 @@ def read_work(backends: Backends, receive: Receive) -> Work | None:
 def read_tally(backends: Backends, receive: Receive) -> Tally:
     """Count what the recipients got so far; nothing is counted if it cannot be read now."""
     try:
-        with backends.database.read() as connection:
+        with backends.database.read(receive.workspace_id) as connection:
             return tally_of(connection, receive)
     except Exception as error:  # noqa: BLE001 - read for show alone: no delivery fails for it
         log.warning("work_not_told work=%s type=%s", receive.key, type(error).__name__)

@@ -99,7 +99,7 @@ def try_again(backends: Backends, receive: Receive, error: QueriesError, fail: F
     if receive.number >= MAX_RECEIVES:
         fail(backends, receive, error)
         return
-    with backends.database.transaction() as connection:
+    with backends.database.transaction(receive.workspace_id) as connection:
         claims.wait_again(
             connection,
             receive,

@@ -120,7 +120,7 @@ class Heartbeat:
                 self._end(Terminated("An operator terminated the run."))
                 return
             try:
-                with self._database.transaction() as connection:
+                with self._database.transaction(self._receive.workspace_id) as connection:
                     claims.hold(connection, self._receive)
             except ReceiveLost as lost:
                 self._end(lost)

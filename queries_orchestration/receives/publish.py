@@ -23,7 +23,7 @@ def offer_lane(
     database: Database, settings: Settings, lane: str, *, at_most: int | None = None
 ) -> list[Offer]:
     """Offer what waits in ``lane`` and may start, within the lane's limits."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         return cross_workspace.offer_waiting(
             connection,
             lane,
@@ -40,7 +40,7 @@ def publish(backends: Backends, workspace_id: str, key: str, launch: Launch) -> 
     Best effort. A launch that is refused releases the offer; one that is not answered keeps it
     until its lease ends, since its run may still come.
     """
-    with backends.database.transaction() as connection:
+    with backends.database.across.transaction() as connection:
         claim = claims.get(connection, workspace_id, key)
         if claim is None:
             return False
@@ -56,7 +56,7 @@ def publish(backends: Backends, workspace_id: str, key: str, launch: Launch) -> 
     backends.reached("offered, not launched")
     answer = launch(offer)
     if answer == "refused":
-        with backends.database.transaction() as connection:
+        with backends.database.transaction(workspace_id) as connection:
             release(connection, offer)
         log.warning("launch_refused work=%s offer=%d", offer.key, offer.number)
     return answer == "accepted"

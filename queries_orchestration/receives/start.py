@@ -34,7 +34,7 @@ def start(
         Refused: it is work of another lane (``other_lane``).
     """
     receive: Receive | None = None
-    with backends.database.transaction() as connection:
+    with backends.database.across.transaction() as connection:
         workspace_id = cross_workspace.workspace_of(connection, key)
         if workspace_id is None:
             raise NotFound(f"There is no occurrence or export {key} that waits or waited.")

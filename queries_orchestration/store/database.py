@@ -34,7 +34,8 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.model.errors import InvalidSettings, StoreUnavailable
-from queries_orchestration.store.prepared import prepare_statements
+from queries_orchestration.store.prepared import bound, prepare_statements
+from queries_orchestration.store.roles import WORKSPACE_VARIABLE, roles_of
 
 SQLITE_BUSY_SECONDS: Final = 30
 IDLE_SECONDS: Final = 1.0
@@ -55,23 +56,13 @@ _NO_SUCH_TABLE: Final = "42P01"  # there was no `queries init`
 _OUR_FAULTS: Final = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 
 
-class Database:
-    """One application database, SQLite or PostgreSQL.
-
-    Connections are not kept: a process asks seldom, and none may outlive a killed worker. A web
-    server asks often: it has PostgreSQL's kept, ``kept_connections`` of them between requests.
+class Across:
+    """The database over all workspaces, as those steps need it that are nobody's: dispatch,
+    recovery, what is looked up before it is known whose it is.
     """
 
-    def __init__(self, url: str, *, kept_connections: int = 0) -> None:
-        self.url = url
-        self._engine = _create_engine(url, kept_connections)
-        # Of connections of their own: to turn one's transactions off and on asks the server twice.
-        self._sessions = _create_engine(url, kept_connections, isolation_level="AUTOCOMMIT")
-
-    @property
-    def is_sqlite(self) -> bool:
-        """Whether the embedded default is in use."""
-        return self._engine.dialect.name == "sqlite"
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -91,23 +82,75 @@ class Database:
             with connection.begin():
                 yield connection
 
+
+class Database:
+    """One application database, SQLite or PostgreSQL.
+
+    Whatever is read or written is of one workspace, which PostgreSQL sees to as well where the
+    address names ``roles``: of another it shows and takes no row. What is over all workspaces is
+    asked of :attr:`across`.
+
+    Connections are not kept: a process asks seldom, and none may outlive a killed worker. A web
+    server asks often: it has PostgreSQL's kept, ``kept_connections`` of each kind between requests.
+    """
+
+    def __init__(self, url: str, *, kept_connections: int = 0) -> None:
+        self.url = url
+        parsed, roles = roles_of(_parsed(url))
+        self._is_walled = roles is not None
+        self._is_kept = kept_connections > 0 and parsed.get_backend_name() != "sqlite"
+        service = roles.service if roles else None
+        self._engine = _create_engine(parsed, kept_connections, role=service)
+        # Of connections of their own: to turn one's transactions off and on asks the server twice.
+        self._sessions = _create_engine(
+            parsed, kept_connections, role=service, isolation_level="AUTOCOMMIT"
+        )
+        self.across = Across(
+            _create_engine(parsed, kept_connections, role=roles.across) if roles else self._engine
+        )
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the embedded default is in use."""
+        return self._engine.dialect.name == "sqlite"
+
     @contextmanager
-    def glance(self) -> Iterator[Connection]:
+    def transaction(self, workspace_id: str) -> Iterator[Connection]:
+        """Open one transaction that writes in a workspace; it commits at the end, or not at all.
+
+        Raises:
+            StoreUnavailable: the database cannot be reached, is locked or full.
+        """
+        with _our_errors(), self._engine.begin() as connection:
+            self._enter(connection, workspace_id)
+            yield connection
+
+    @contextmanager
+    def read(self, workspace_id: str) -> Iterator[Connection]:
+        """Open one transaction that only reads in a workspace and holds no write lock."""
+        with _our_errors(), self._engine.connect() as connection:
+            connection = connection.execution_options(**{_READ_ONLY: True})
+            with connection.begin():
+                self._enter(connection, workspace_id)
+                yield connection
+
+    @contextmanager
+    def glance(self, workspace_id: str) -> Iterator[Connection]:
         """Open a connection to read by one statement, which is a transaction of its own.
 
-        On PostgreSQL this asks the server once, where :meth:`read` asks three times.
+        Where PostgreSQL's connections are kept, it asks the server once: :meth:`read` does so
+        three times or four.
         """
-        with self.read() if self.is_sqlite else self._one_by_one() as connection:
-            yield connection
+        with self._one_by_one(workspace_id) if self._is_kept else self.read(workspace_id) as opened:
+            yield opened
 
     @contextmanager
-    def one_statement(self) -> Iterator[Connection]:
-        """Open a connection to write by one statement, as :meth:`glance` reads by one.
-
-        On SQLite it is a transaction as any other.
-        """
-        with self.transaction() if self.is_sqlite else self._one_by_one() as connection:
-            yield connection
+    def one_statement(self, workspace_id: str) -> Iterator[Connection]:
+        """Open a connection to write by one statement, as :meth:`glance` reads by one."""
+        with (
+            self._one_by_one(workspace_id) if self._is_kept else self.transaction(workspace_id)
+        ) as opened:
+            yield opened
 
     @contextmanager
     def session(self) -> Iterator[Connection]:
@@ -115,14 +158,19 @@ class Database:
 
         It is never kept: the locks end with it.
         """
-        with self._one_by_one() as connection:
+        with _our_errors(), self._sessions.connect() as connection:
             connection.detach()
             yield connection
 
     @contextmanager
-    def _one_by_one(self) -> Iterator[Connection]:
+    def _one_by_one(self, workspace_id: str) -> Iterator[Connection]:
         with _our_errors(), self._sessions.connect() as connection:
-            yield connection
+            yield bound(connection, workspace_id) if self._is_walled else connection
+
+    def _enter(self, connection: Connection, workspace_id: str) -> None:
+        """Say whose rows the transaction is about; it ends with the transaction."""
+        if self._is_walled:
+            connection.execute(select(func.set_config(WORKSPACE_VARIABLE, workspace_id, True)))
 
 
 @contextmanager
@@ -179,8 +227,9 @@ def _parsed(url: str) -> URL:
         raise InvalidSettings("QUERIES_DATABASE_URL cannot be read as a URL.") from None
 
 
-def _create_engine(url: str, kept_connections: int, **options: Any) -> Engine:
-    parsed = _parsed(url)
+def _create_engine(
+    parsed: URL, kept_connections: int, *, role: str | None, **options: Any
+) -> Engine:
     if parsed.get_backend_name() != "sqlite":
         engine = create_engine(
             parsed,
@@ -191,7 +240,8 @@ def _create_engine(url: str, kept_connections: int, **options: Any) -> Engine:
                 "application_name": "queries",
                 "connect_timeout": 10,
                 "options": "-c timezone=UTC"
-                + (f" -c statement_timeout={PATIENCE_SECONDS}s" if kept_connections else ""),
+                + (f" -c statement_timeout={PATIENCE_SECONDS}s" if kept_connections else "")
+                + (f" -c role={role}" if role else ""),
                 **_SILENCE,
             },
         )

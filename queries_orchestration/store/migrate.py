@@ -8,13 +8,14 @@ from typing import Final
 
 from queries_orchestration.store import database
 from queries_orchestration.store.database import Database
+from queries_orchestration.store.roles import without_roles
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _MIGRATING: Final = 0x6D696772  # "migr": one number of our own in the database
 
 
 def upgrade(url: str) -> None:
-    """Create or upgrade the tables of the application database at ``url``.
+    """Create or upgrade the tables of the application database at ``url``, as their owner.
 
     Two processes that upgrade at once take turns; the second finds nothing left to do.
 
@@ -27,7 +28,7 @@ def upgrade(url: str) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
-    with Database(url).transaction() as connection:
+    with Database(without_roles(url)).across.transaction() as connection:
         database.take_turn(connection, _MIGRATING)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
@@ -50,7 +51,7 @@ def has_every_migration(database: Database) -> bool:
     """
     from alembic.runtime.migration import MigrationContext
 
-    with database.read() as connection:
+    with database.across.read() as connection:
         return MigrationContext.configure(connection).get_current_revision() == _newest()
 
 

@@ -74,7 +74,7 @@ def record_refusal(
     if not all(is_id(one) for one in (by.person_id, by.outside_id) if one is not None):
         return
     try:
-        with database.transaction() as connection:
+        with database.transaction(workspace_id) as connection:
             audit.record(
                 connection,
                 AuditEvent(

@@ -109,7 +109,7 @@ def caller_of_token(web: Web, token: str) -> Caller:
         StoreUnavailable, KeysUnavailable: try again later.
     """
     named = web.verifier.verify(token)
-    with web.backends.database.read() as connection:
+    with web.backends.database.across.read() as connection:
         workspace = workspaces.by_name(connection, named.workspace)
         person = people.by_name(connection, workspace.id, named.person) if workspace else None
     if workspace is None or person is None or not person.active:

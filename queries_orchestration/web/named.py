@@ -24,7 +24,7 @@ def schedule_asked(
     Raises:
         NotFound: there is none of that name.
     """
-    with backends.database.read() as connection:
+    with backends.database.read(workspace_id) as connection:
         found = schedules.by_name(connection, workspace_id, name) if is_one_line(name) else None
     with refusals_recorded(
         backends.database,
@@ -43,6 +43,6 @@ def source_asked(backends: Backends, workspace_id: str, name: str) -> Subject:
     """Return the source of a name, which may be any text, whether who asks may open it or not."""
     if not is_one_line(name):
         return Subject("source", None)
-    with backends.database.read() as connection:
+    with backends.database.read(workspace_id) as connection:
         found = sources.by_name(connection, workspace_id, name)
     return Subject("source", found.id if found else None)

@@ -103,21 +103,21 @@ def touched(changes: CatalogChanges) -> dict[str, tuple[str, ...]]:
 
 
 def workspace_of(database: Database, name: str = "acme") -> Workspace:
-    with database.read() as connection:
+    with database.across.read() as connection:
         workspace = workspaces.by_name(connection, name)
     assert workspace is not None
     return workspace
 
 
 def schedule_of(database: Database, name: str = "morning") -> Schedule:
-    with database.read() as connection:
+    with database.across.read() as connection:
         schedule = schedules.by_name(connection, workspace_of(database).id, name)
     assert schedule is not None
     return schedule
 
 
 def source_of(database: Database, name: str = "delays") -> Source:
-    with database.read() as connection:
+    with database.across.read() as connection:
         source = sources.by_name(connection, workspace_of(database).id, name)
     assert source is not None
     return source
@@ -125,7 +125,7 @@ def source_of(database: Database, name: str = "delays") -> Source:
 
 def version_of(database: Database, version: int, name: str = "delays") -> SourceVersion:
     source = source_of(database, name)
-    with database.read() as connection:
+    with database.across.read() as connection:
         stored = sources.version(connection, source.workspace_id, source.id, version)
     assert stored is not None
     return stored

@@ -63,6 +63,6 @@ def without_report(*replacements: tuple[str, str]) -> str:
 def pins_of(database: Database, version: int, name: str = "summary") -> dict[str, int]:
     """Return the versions of the queries that a version of a report shows, by their names."""
     report = source_of(database, name)
-    with database.read() as connection:
+    with database.across.read() as connection:
         shown = report_queries.of_version(connection, report.workspace_id, report.id, version)
     return {query: one.version for query, one in shown.items()}

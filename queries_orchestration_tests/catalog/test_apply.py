@@ -45,7 +45,7 @@ def test_a_catalog_becomes_rows(apply: Apply, database: Database) -> None:
         "Europe/Berlin",
         "file",
     )
-    with database.read() as connection:
+    with database.across.read() as connection:
         ann = people.by_name(connection, workspace.id, "ann")
         dataset = datasets.by_name(connection, workspace.id, "flights")
         assert ann is not None
@@ -167,7 +167,7 @@ def test_recipients_are_kept_in_the_order_of_the_file(apply: Apply, database: Da
     changes = apply(changed(("recipients: [ann, bob]", "recipients: [bob, ann]")))
     assert touched(changes) == {"schedules": ("acme/morning",)}
     schedule = schedule_of(database)
-    with database.read() as connection:
+    with database.across.read() as connection:
         named = recipients.of_schedule(connection, schedule.workspace_id, schedule.id)
         names = [people.get(connection, schedule.workspace_id, one.id) for one in named]
     assert [person.name for person in names if person] == ["bob", "ann"]
@@ -176,7 +176,7 @@ def test_recipients_are_kept_in_the_order_of_the_file(apply: Apply, database: Da
 def test_rows_that_the_files_lack_stay(apply: Apply, database: Database) -> None:
     apply(GOOD)
     apply("workspace: {name: acme}\npeople:\n  cat: {title: Cat}\n")
-    with database.read() as connection:
+    with database.across.read() as connection:
         workspace_id = workspace_of(database).id
         names = [person.name for person in people.listing(connection, workspace_id)]
     assert names == ["ann", "bob", "cat"]
@@ -200,7 +200,7 @@ def test_documents_of_one_file_are_workspaces_of_their_own(
     assert changes.workspaces.created == ("acme", "other")
     assert changes.schedules.created == ("acme/morning", "other/morning")
     ids = [workspace_of(database, name).id for name in ("acme", "other")]
-    with database.read() as connection:
+    with database.across.read() as connection:
         ann, other_ann = (people.by_name(connection, id_, "ann") for id_ in ids)
     assert ann is not None
     assert other_ann is not None

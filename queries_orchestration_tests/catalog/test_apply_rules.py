@@ -76,7 +76,7 @@ def test_a_paused_schedule_stays_paused_and_without_a_slot(
     paused = replace(
         schedule_of(database), state="paused", pause_code="access_lost", next_slot=None
     )
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         schedules.change(connection, paused)
     apply(changed(("30 6 * * *", "45 6 * * *")))
     assert schedule_of(database) == replace(paused, cron="45 6 * * *")
@@ -168,7 +168,7 @@ def test_a_report_of_the_same_name_is_not_overwritten(
         kind="report",
         current_version=1,
     )
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         sources.insert(connection, report)
     messages = [fault.message for fault in faults_of(GOOD)]
     assert "the query `delays`: there is a report of this name" in messages
@@ -177,7 +177,7 @@ def test_a_report_of_the_same_name_is_not_overwritten(
 
 def test_an_archived_query_comes_back_with_its_versions(apply: Apply, database: Database) -> None:
     apply(GOOD)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         sources.change(connection, replace(source_of(database), archived=True))
     assert touched(apply(GOOD)) == {"queries": ("acme/delays",)}
     assert not source_of(database).archived
@@ -188,7 +188,7 @@ def test_a_schedule_of_an_archived_query_is_refused(
     apply: Apply, faults_of: Refuse, database: Database
 ) -> None:
     apply(GOOD)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         sources.change(connection, replace(source_of(database), archived=True))
     (fault,) = faults_of("workspace: {name: acme}\n" + GOOD[GOOD.index("schedules:") :])
     assert (fault.line, "`delays` is archived" in fault.message) == (5, True)

@@ -37,7 +37,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     upgrade(url)
     database = Database(url)
     yield database
-    with database.read() as connection:
+    with database.across.read() as connection:
         for table in metadata.sorted_tables:
             rows = connection.scalar(select(func.count()).select_from(table))
             assert rows == 0, f"a refused catalog wrote into {table.name}"

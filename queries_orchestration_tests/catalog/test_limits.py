@@ -90,7 +90,7 @@ def test_limits_that_somebody_else_wrote_are_a_conflict_that_names_them(
     apply: Apply, faults_of: Refuse, database: Database
 ) -> None:
     apply(with_limits(LIMITS))
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         row = workspaces.by_name(connection, "acme")
         assert row is not None
         workspaces.change(connection, replace(row, export_seconds=30, written_by="other"))

@@ -53,7 +53,7 @@ def pruned(changes: CatalogChanges) -> dict[str, tuple[str, ...]]:
 def admit(database: Database) -> None:
     """Give the schedule ``morning`` an occurrence, which nothing may take away."""
     schedule = schedule_of(database)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         assert occurrences.admit_slot(
             connection,
             schedule.workspace_id,
@@ -66,13 +66,13 @@ def admit(database: Database) -> None:
 
 
 def person_of(database: Database, name: str) -> Person | None:
-    with database.read() as connection:
+    with database.across.read() as connection:
         return people.by_name(connection, workspace_of(database).id, name)
 
 
 def rows_of(database: Database) -> dict[str, int]:
     """Return the number of rows of the tables that have any, but for the audit trail."""
-    with database.read() as connection:
+    with database.across.read() as connection:
         counts = {
             table.name: connection.scalar(select(func.count()).select_from(table)) or 0
             for table in metadata.sorted_tables
@@ -128,7 +128,7 @@ def test_what_was_pruned_comes_back_with_its_definition(apply: Apply, database: 
     apply(GOOD)
     admit(database)
     before = schedule_of(database)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         schedules.extend_streak(connection, before.workspace_id, before.id)
     apply(EMPTY, prune=True)
     assert touched(apply(GOOD, now=LATER, prune=True)) == {
@@ -149,7 +149,7 @@ def test_a_paused_schedule_ends_without_its_pause(apply: Apply, database: Databa
     apply(GOOD)
     admit(database)
     schedule = schedule_of(database)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         schedules.pause(
             connection,
             schedule.workspace_id,
@@ -166,7 +166,7 @@ def test_an_export_keeps_its_query_and_its_person(apply: Apply, database: Databa
     apply(GOOD)
     query, bob = source_of(database), person_of(database, "bob")
     assert bob is not None
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         exports.queue(
             connection,
             query.workspace_id,
@@ -195,7 +195,7 @@ def test_somebody_in_the_access_rules_of_a_kept_dataset_is_not_removed(
     apply: Apply, database: Database
 ) -> None:
     apply(WITHOUT_QUERY)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         (flights,) = datasets.listing(connection, workspace_of(database).id)
         datasets.change(connection, replace(flights, written_by="other"))
     assert pruned(apply(EMPTY, prune=True)) == {
@@ -220,7 +220,7 @@ def test_rows_of_somebody_else_are_pruned_only_with_take_over(
         roles=frozenset(),
         active=True,
     )
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         people.insert(connection, cat)
         schedules.change(connection, replace(schedule_of(database), written_by="other"))
     assert "ended schedules" not in pruned(apply(EMPTY, prune=True))
@@ -336,7 +336,7 @@ def test_a_schedule_that_gets_its_first_occurrence_meanwhile_is_ended(
     apply(GOOD)
     schedule = schedule_of(database)
     with ThreadPoolExecutor(1) as pool:
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             occurrences.admit_slot(
                 connection,
                 schedule.workspace_id,

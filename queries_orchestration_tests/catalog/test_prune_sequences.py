@@ -169,7 +169,7 @@ def test_after_a_prune_exactly_what_the_files_say_is_in_use(
             now = NOW + timedelta(days=day)
             apply(names, now)
             workspace_id = workspace_of(database).id
-            with database.transaction() as connection:
+            with database.across.transaction() as connection:
                 in_use = _in_use(connection, workspace_id)
                 assert in_use == (names.schedules, names.queries | names.reports, names.people)
                 for row in schedules.listing(connection, workspace_id):

@@ -33,7 +33,7 @@ def with_recipients(listed: str) -> str:
 
 def outside(database: Database) -> list[tuple[str | None, str | None]]:
     """The outside addresses with their names."""
-    with database.read() as connection:
+    with database.across.read() as connection:
         rows = connection.execute(
             sa.text("SELECT address, title FROM outside_addresses ORDER BY address")
         )
@@ -47,7 +47,7 @@ def test_recipients_of_each_kind_are_kept_in_the_order_of_the_file(
 
     assert changes.groups.created == ("acme/sales",)
     schedule = schedule_of(database)
-    with database.read() as connection:
+    with database.across.read() as connection:
         named = recipients.of_schedule(connection, schedule.workspace_id, schedule.id)
         (group,) = groups.listing(connection, schedule.workspace_id)
         members = groups.people_of(connection, schedule.workspace_id, group.id)
@@ -74,7 +74,7 @@ def test_who_is_in_a_group_changes_the_group_alone(apply: Apply, database: Datab
         changes = apply(altered(text, ("people: [bob, ann]", f"people: {members}")))
         assert touched(changes) == {}
         assert changes.groups.changed == ("acme/sales",)
-    with database.read() as connection:
+    with database.across.read() as connection:
         (group,) = groups.listing(connection, workspace_of(database).id)
         ann = people.by_name(connection, group.workspace_id, "ann")
     assert ann is not None
@@ -110,7 +110,7 @@ def test_an_address_that_is_there_may_be_named_by_its_id(
 ) -> None:
     apply(with_recipients(f"[{JANE}]"))
     schedule = schedule_of(database)
-    with database.read() as connection:
+    with database.across.read() as connection:
         (jane,) = recipients.of_schedule(connection, schedule.workspace_id, schedule.id)
     by_id = f"{{outside: {jane.id}}}"
     assert touched(apply(with_recipients(f"[{by_id}]"))) == {}
@@ -246,7 +246,7 @@ def test_a_group_whose_schedule_has_a_history_is_kept_and_its_people_have_left(
 ) -> None:
     apply(with_recipients("[{group: sales}]").replace("people: [bob, ann]", "people: [ann]"))
     schedule = schedule_of(database)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         connection.execute(
             sa.text(
                 "INSERT INTO occurrences (workspace_id, key, schedule_id, slot, via, admitted_at)"
@@ -262,13 +262,13 @@ def test_a_group_whose_schedule_has_a_history_is_kept_and_its_people_have_left(
     assert outcomes["schedules", "acme/morning"] == "ended"
     assert outcomes["groups", "acme/sales"] == "kept"
     assert outcomes["people", "acme/ann"] == "deactivated"
-    with database.read() as connection:
+    with database.across.read() as connection:
         ann = people.by_name(connection, schedule.workspace_id, "ann")
     assert ann is not None
     assert (ann.active, ann.left_workspace) == (False, True)
 
     apply(GOOD)
-    with database.read() as connection:
+    with database.across.read() as connection:
         ann = people.by_name(connection, schedule.workspace_id, "ann")
     assert ann is not None
     assert (ann.active, ann.left_workspace) == (True, False)
@@ -298,7 +298,7 @@ def test_a_group_that_somebody_else_wrote_is_changed_only_with_take_over(
     apply: Apply, faults_of: Refuse, database: Database
 ) -> None:
     apply(with_recipients("[{group: sales}]"))
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE groups SET written_by = 'other'"))
     text = altered(with_recipients("[{group: sales}]"), ("people: [bob, ann]", "people: [ann]"))
 

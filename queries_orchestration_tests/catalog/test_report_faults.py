@@ -136,7 +136,7 @@ def test_an_archived_query_is_not_shown(
     apply: Apply, faults_of: Refuse, database: Database
 ) -> None:
     apply(QUERIES)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         sources.change(connection, replace(source_of(database, "by-carrier"), archived=True))
     text = NAMED + REPORTS
     (fault,) = faults_of(text)

@@ -33,7 +33,7 @@ from queries_orchestration_tests.catalog.test_prune import pruned
 
 def give_away(database: Database, title: str = "Delays at a glance") -> None:
     """Let somebody else be the last who wrote the report."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         summary = source_of(database, "summary")
         sources.change(connection, replace(summary, title=title, written_by="other"))
 
@@ -41,7 +41,7 @@ def give_away(database: Database, title: str = "Delays at a glance") -> None:
 def export(database: Database) -> None:
     """Ask for a file of the report, which its history then keeps."""
     summary = source_of(database, "summary")
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         ann = people.by_name(connection, summary.workspace_id, "ann")
         assert ann is not None
         exports.queue(
@@ -125,7 +125,7 @@ def test_a_report_that_the_files_lack_is_removed_before_its_queries(
         "removed queries": ("acme/by-carrier",),
     }
     assert pruned(apply(GOOD, prune=True)) == {}
-    with database.read() as connection:
+    with database.across.read() as connection:
         names = [row.name for row in sources.listing(connection, workspace_of(database).id)]
     assert names == ["delays"]
 

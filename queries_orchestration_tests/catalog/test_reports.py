@@ -182,7 +182,7 @@ def test_an_archived_report_follows_no_query_until_it_comes_back(
     apply: Apply, database: Database
 ) -> None:
     apply(WITH_REPORT)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         sources.change(connection, replace(source_of(database, "summary"), archived=True))
     apply(without_report(RENAMED))
     assert source_of(database, "summary").current_version == 1
@@ -198,7 +198,7 @@ def test_an_archived_report_that_is_in_the_files_is_back_in_use(
 ) -> None:
     apply(WITH_REPORT)
     before = source_of(database, "summary")
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         sources.change(connection, replace(before, archived=True))
     changes = apply(WITH_REPORT)
     assert (touched(changes), changes.new_versions) == ({"reports": ("acme/summary",)}, ())
@@ -257,7 +257,7 @@ def test_a_version_of_a_query_that_somebody_else_wrote_is_followed_by_the_next_a
         last = version_of(database, source_of(database, "by-carrier").current_version, "by-carrier")
         fields = [{"field": "carrier"}, {"aggregate": "count", "label": label}]
         theirs = last.definition | {"fields": fields}
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             sources.add_version(
                 connection, replace(last, version=last.version + 1, definition=theirs)
             )

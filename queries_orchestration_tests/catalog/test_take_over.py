@@ -101,7 +101,7 @@ def test_a_row_that_somebody_else_changed_is_refused_until_the_file_takes_over(
     keys: str,
 ) -> None:
     apply(GOOD)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         edit(connection, workspace_of(database).id)
     (fault,) = faults_of(GOOD)
     assert fault.line == line_of(GOOD, line)
@@ -119,7 +119,7 @@ def test_all_conflicts_are_told_with_the_other_faults_and_nothing_is_written(
 ) -> None:
     apply(GOOD)
     workspace_id = workspace_of(database).id
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         _edit_person(connection, workspace_id)
         _edit_schedule(connection, workspace_id)
     text = changed(("title: Bob Reader", "titel: Bob Reader"), ("title: Acme Ltd", "title: Acme"))
@@ -134,7 +134,7 @@ def test_what_a_file_says_the_same_is_no_conflict_and_stays_whose_it_was(
     apply: Apply, database: Database
 ) -> None:
     apply(GOOD)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         schedules.change(connection, replace(schedule_of(database), written_by="other"))
     assert touched(apply(GOOD)) == {}
     assert schedule_of(database).written_by == "other"
@@ -146,7 +146,7 @@ def test_a_workspace_that_the_file_only_names_is_no_conflict(
     apply: Apply, database: Database
 ) -> None:
     apply(GOOD)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         _edit_workspace(connection, workspace_of(database).id)
     apply("workspace: {name: acme}\n" + GOOD[GOOD.index("people:") :])
     assert workspace_of(database).title == "Theirs"
@@ -163,10 +163,10 @@ def test_rows_of_somebody_else_become_rows_of_the_file(apply: Apply, database: D
         roles=frozenset(),
         active=True,
     )
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         people.insert(connection, bob)
     assert apply(GOOD, take_over=True).people.changed == ("acme/bob",)
-    with database.read() as connection:
+    with database.across.read() as connection:
         stored = people.by_name(connection, bob.workspace_id, "bob")
     assert stored == replace(
         bob,
@@ -181,7 +181,7 @@ def test_a_file_that_takes_a_query_over_adds_a_version_after_theirs(
     apply: Apply, database: Database
 ) -> None:
     apply(GOOD)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         _edit_query(connection, workspace_of(database).id)
     theirs: SourceVersion = version_of(database, 2)
     apply(GOOD, take_over=True)

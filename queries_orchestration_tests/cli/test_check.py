@@ -53,7 +53,7 @@ def test_a_dispatcher_that_has_ended_no_pass_for_three_minutes_is_silent(
     assert call(house.environment, "check").status == 0
     _age_pass(house, timedelta(minutes=3, seconds=10))
     silent = call(house.environment, "check")
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.delete(dispatcher_heartbeats))
     never = call(house.environment, "check")
 
@@ -213,7 +213,7 @@ def test_before_init_it_says_what_is_missing_and_makes_nothing(place: Place, cal
 
 
 def test_a_database_that_lacks_a_migration_is_told(house: House, call: Call) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0000'"))
 
     (finding,) = _findings(call(house.environment, "check", "--json"))
@@ -240,12 +240,12 @@ def _put_dagster_yaml(house: House, content: str) -> None:
 
 
 def _ago(house: House, age: timedelta) -> datetime:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         return database.now(connection) - age
 
 
 def _change(house: House, table: sa.Table, **values: Any) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(table).values(**values))
 
 
@@ -254,7 +254,7 @@ def _age_pass(house: House, age: timedelta) -> None:
 
 
 def _begin_pass(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         dispatchers.begin_pass(connection, DELIVERY_DISPATCHER, "a pass at work")
 
 

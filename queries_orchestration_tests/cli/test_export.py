@@ -292,7 +292,7 @@ def test_asked_again_with_the_same_key_it_is_the_same_file(
     assert (other.status, other.err.split(":")[0]) == (2, "client_key_reused")
     bad = call(house.environment, *ASKED, "--key", "tab\t", "--no-wait")
     assert (bad.status, bad.err.split(":")[0]) == (2, "usage")
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE exports SET state = 'expired'"))
     late = call(house.environment, *keyed, "--out", tmp_path / "3.csv")
     assert (late.status, late.err.splitlines()[-1]) == (
@@ -345,7 +345,7 @@ def test_an_interrupt_leaves_the_export_running_and_says_how_to_go_on(
 
 
 def _exports(house: House) -> list[str]:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         return list(connection.scalars(sa.text("SELECT id FROM exports ORDER BY created_at")))
 
 

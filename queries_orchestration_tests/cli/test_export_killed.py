@@ -85,7 +85,7 @@ def test_a_later_attempt_is_told_while_nothing_is_at_work(
     keyed = (*ASKED, "--key", "click-1")
     call(small_house.environment, *keyed, "--no-wait")
     receive = _receive(small_house)
-    with small_house.backends.database.transaction() as connection:
+    with small_house.backends.database.across.transaction() as connection:
         claims.wait_again(connection, receive, code="source_unavailable", delay=600)
 
     out = tmp_path / "orders.csv"
@@ -98,7 +98,7 @@ def test_a_later_attempt_is_told_while_nothing_is_at_work(
 
 def _receive(house: House) -> claims.Receive:
     """Begin what waits in the export lane, and never go on with it."""
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         (offer,) = cross_workspace.offer_waiting(connection, EXPORT_LANE, live_limit=1, lease=600)
         receive = claims.start(
             connection,

@@ -15,7 +15,7 @@ from queries_orchestration.receives.backends import read_link_keys
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store.migrate import is_current
 from queries_orchestration_tests.cli.conftest import Call, Place, answer_of
-from queries_orchestration_tests.postgres import PostgresServer
+from queries_orchestration_tests.postgres import PostgresServer, as_owner
 
 OTHER_VERBS = [["catalog", "apply", "catalog.yaml"], ["tick"], ["history"], ["mailbox"]]
 
@@ -144,8 +144,8 @@ def test_an_empty_database_is_not_initialised(
 def test_a_database_of_an_earlier_version_is_not_initialised(
     words: list[str], place: Place, call: Call, store_url: str
 ) -> None:
-    _set_version(store_url, None)
-    place.environment["QUERIES_DATABASE_URL"] = store_url
+    _set_version(as_owner(store_url), None)
+    place.environment["QUERIES_DATABASE_URL"] = as_owner(store_url)
 
     assert call(place.environment, *words, "--json").refusal()["code"] == "not_initialised"
 
@@ -163,8 +163,8 @@ def test_it_readies_an_empty_database_of_either_kind(
 def test_it_refuses_a_database_of_a_later_version_and_leaves_it_alone(
     place: Place, call: Call, store_url: str
 ) -> None:
-    _set_version(store_url, "9999")
-    place.environment["QUERIES_DATABASE_URL"] = store_url
+    _set_version(as_owner(store_url), "9999")
+    place.environment["QUERIES_DATABASE_URL"] = as_owner(store_url)
 
     refused = call(place.environment, "init")
 
@@ -174,7 +174,7 @@ def test_it_refuses_a_database_of_a_later_version_and_leaves_it_alone(
         " use that one.\n"
     )
     assert call(place.environment, "history", "--json").refusal()["code"] == "not_initialised"
-    with sa.create_engine(store_url).connect() as connection:
+    with sa.create_engine(as_owner(store_url)).connect() as connection:
         assert connection.scalar(sa.text("SELECT version_num FROM alembic_version")) == "9999"
 
 

@@ -120,7 +120,7 @@ def test_an_instant_without_an_offset_or_that_is_none_is_refused(
 def _another_pass(house: House) -> Iterator[None]:
     with dispatchers.only_pass(house.backends.database) as alone:
         assert alone
-        with house.backends.database.transaction() as connection:
+        with house.backends.database.across.transaction() as connection:
             dispatchers.begin_pass(connection, dispatchers.DELIVERY_DISPATCHER, "process 7 on here")
         yield
 
@@ -161,7 +161,7 @@ def test_what_waits_is_named_with_why_and_until(small_house: House, call: Call) 
     (offer,) = small_house.with_backends(backends).dispatch(MONDAY).offers
 
     (offered,) = call(environment, "tick", "--json").json()["waiting"]
-    with small_house.backends.database.transaction() as connection:
+    with small_house.backends.database.across.transaction() as connection:
         receive = claims.start(
             connection,
             offer.workspace_id,
@@ -171,7 +171,7 @@ def test_what_waits_is_named_with_why_and_until(small_house: House, call: Call) 
         )
     assert receive is not None
     (running,) = call(environment, "tick", "--json").json()["waiting"]
-    with small_house.backends.database.transaction() as connection:
+    with small_house.backends.database.across.transaction() as connection:
         claims.wait_again(connection, receive, code="source_unavailable", delay=60)
     (again,) = call(environment, "tick", "--json").json()["waiting"]
     text = call(environment, "tick", "--work")

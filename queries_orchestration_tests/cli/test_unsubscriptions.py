@@ -119,7 +119,7 @@ def test_the_history_tells_who_was_skipped_and_names_outside_addresses(
 
 def test_unusable_words_are_told_in_the_history(house: House, call: Call) -> None:
     house.apply(catalog("[bob]", workspace=", messages: {subject: x}"))
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.exec_driver_sql('UPDATE workspaces SET messages = \'{"subject": "{{ gone }}"}\'')
     assert house.deliver(MONDAY) == ["delivered"]
 

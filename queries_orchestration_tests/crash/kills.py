@@ -95,7 +95,7 @@ def wait_until_silent(house: House) -> None:
     """Wait until recovery would find a killed receive."""
     silence, end = house.backends.settings.heartbeat_silence, time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        with house.backends.database.read() as connection:
+        with house.backends.database.across.read() as connection:
             if cross_workspace.silent_receives(connection, silence=silence, limit=1):
                 return
         time.sleep(0.05)

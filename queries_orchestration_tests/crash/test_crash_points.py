@@ -272,7 +272,7 @@ def test_a_pass_killed_in_a_notice_is_followed_by_another(house: House, step: st
 
     assert house.told() == [("ada@example.org", "Weekly orders was not delivered")]
     (occurrence,) = house.history()
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         (notice,) = notices.of_occurrence(connection, house.workspace_id, occurrence.key)
     assert (notice.state, notice.attempts) == ("sent", 2)
 

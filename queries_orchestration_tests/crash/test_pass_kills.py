@@ -50,7 +50,7 @@ def test_a_pass_killed_in_expiry_is_followed_by_another(house: House, step: str)
     house.deliver(MONDAY)
     later = MONDAY + timedelta(days=6) + timedelta(days=4)
     export = house.export(house.history()[0].key)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET state = 'ended', next_slot = NULL"))
     kill_pass_at(house, step, at=later)
     assert visible(house) == [export.storage_key] * (step == IN_EXPIRY[0])
@@ -78,7 +78,7 @@ def test_a_pass_killed_while_it_removes_what_was_left_is_followed_by_another(hou
 
 
 def test_a_pass_killed_after_a_quarantine_has_paused_it_with_its_slot(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET cron = 'never'"))
     kill_pass_at(house, IN_QUARANTINE)
 

@@ -21,14 +21,14 @@ Restore = Callable[[], None]
 @pytest.fixture
 def backup(house: House) -> Restore:
     """Back the application database up, as it is before the first slot."""
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         kept = {
             table: [dict(row._mapping) for row in connection.execute(sa.select(table))]
             for table in tables.metadata.sorted_tables
         }
 
     def restore() -> None:
-        with house.backends.database.transaction() as connection:
+        with house.backends.database.across.transaction() as connection:
             empty_tables(connection)
             for table, rows in kept.items():
                 if rows:
@@ -56,7 +56,7 @@ def test_a_slot_that_was_delivered_after_the_backup_is_delivered_again_under_the
 def test_the_policy_none_sends_nothing_again(house: House, backup: Restore) -> None:
     house.deliver(MONDAY)
     backup()
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET missed_slots = 'none'"))
 
     assert house.deliver(HOURS_LATER) == []

@@ -33,7 +33,7 @@ REASON = "Because jane@partner.example said r3-secret."
 
 def trail(house: House) -> list[AuditEvent]:
     """All events, the oldest first as far as the clock tells."""
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         found = audit.listing(connection, house.workspace_id, limit=1_000)
     return found[::-1]
 

@@ -228,7 +228,7 @@ def have_messages_again(house: House) -> Deed:
     assert second.id is not None
     assert jane is not None
     for _ in range(2):
-        with house.backends.database.transaction() as connection:
+        with house.backends.database.across.transaction() as connection:
             forget_unsubscription(
                 connection,
                 house.workspace_id,
@@ -254,7 +254,7 @@ def start(house: House) -> Deed:
 
 
 def _outside(house: House) -> str:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         (jane,) = outside_addresses.listing(connection, house.workspace_id)
     return jane.id
 

@@ -55,7 +55,7 @@ def _field_taken_out(house: House) -> House:
 
 
 def _archived(house: House) -> House:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(sources).values(archived=True))
     return house
 

@@ -70,7 +70,7 @@ def test_nothing_in_the_trail_is_more_than_an_id_or_a_word_of_ours(house: House)
     transfer(house)
     words = {*ACTIONS, *WAYS, "workspace", "schedule", "occurrence", "source", "export"}
 
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         rows = connection.execute(sa.select(audit_events)).all()
     assert len({row.action for row in rows}) > 10
     for row in rows:
@@ -184,7 +184,7 @@ def test_the_trail_tells_of_who_and_what_is_gone(house: House) -> None:
 
 
 def test_the_system_pauses_with_the_code(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE people SET active = false WHERE name = 'ada'"))
 
     assert house.deliver(MONDAY) == ["actor_inactive"]
@@ -197,7 +197,7 @@ def test_the_system_pauses_with_the_code(house: House) -> None:
 
 @pytest.mark.parametrize("cron", ["61 * * * *", "never"])
 def test_a_quarantine_is_a_pause_by_the_system(house: House, cron: str) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.text("UPDATE schedules SET cron = :cron WHERE name = 'weekly'"), {"cron": cron}
         )
@@ -212,7 +212,7 @@ def test_a_quarantine_is_a_pause_by_the_system(house: House, cron: str) -> None:
 def test_a_refused_link_is_no_download(house: House) -> None:
     house.deliver(MONDAY)
     token = token_to(house, "bob@example.org")
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE people SET active = false WHERE name = 'bob'"))
 
     with pytest.raises(LinkRefused):

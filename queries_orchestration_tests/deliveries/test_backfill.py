@@ -168,7 +168,7 @@ def test_a_paused_or_ended_schedule_is_left_alone_and_told(house: House) -> None
     schedule = house.schedule()
     asked = {"workspace_id": house.workspace_id, "schedule_id": schedule.id}
     for state, code in (("paused", "schedule_paused"), ("ended", "schedule_ended")):
-        with house.backends.database.transaction() as connection:
+        with house.backends.database.across.transaction() as connection:
             connection.execute(
                 sa.update(tables.schedules).values(
                     state=state,
@@ -183,7 +183,7 @@ def test_a_paused_or_ended_schedule_is_left_alone_and_told(house: House) -> None
 
 
 def test_no_lateness_limit_holds_for_it(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(tables.schedules).values(lateness_limit=60))
     house.dispatch(MONDAY + timedelta(hours=1))
 
@@ -192,7 +192,7 @@ def test_no_lateness_limit_holds_for_it(house: House) -> None:
 
 
 def test_what_was_too_late_in_a_receive_is_delivered_with_a_new_file(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(tables.schedules).values(lateness_limit=60))
     (offer,) = house.dispatch(MONDAY).offers
     house.clock.at = MONDAY + timedelta(hours=1)
@@ -218,7 +218,7 @@ def test_its_failures_and_successes_count_for_no_streak(hourly: House) -> None:
     schedule = hourly.schedule("hourly")
     assert (schedule.state, schedule.failure_streak) == ("active", 0)
     assert hourly.told() == []
-    with hourly.backends.database.transaction() as connection:
+    with hourly.backends.database.across.transaction() as connection:
         connection.execute(sa.update(tables.schedules).values(failure_streak=3))
     with engine.begin() as connection:
         connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO orders"))
@@ -252,7 +252,7 @@ def test_what_it_admits_is_missed_by_no_newer_slot_but_by_a_pause_of_its_schedul
         hourly.dispatch(at(FRIDAY, hour))
     assert [one.outcome for one in hourly.history("hourly") if one.is_backfilled] == [None] * 4
 
-    with hourly.backends.database.transaction() as connection:
+    with hourly.backends.database.across.transaction() as connection:
         connection.execute(sa.update(tables.claims).values(lease_until=None))
         missed = miss_waiting(
             connection, **of_hourly(hourly), because="It was paused.", at=hourly.clock()
@@ -290,7 +290,7 @@ def test_the_render_of_a_backfilled_report_comes_last_too(
 ) -> None:
     house = build_report_house(tmp_path, store_url, source_url)
     house.clock.at = MONDAY
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         record_missed(
             connection,
             house.workspace_id,
@@ -386,7 +386,7 @@ def test_a_schedule_that_cannot_be_read_is_passed_over_and_stops_no_other(house:
     house.apply(MORE)
     house.dispatch(MONDAY + WEEK)
     second = house.schedule("second").id
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.update(tables.schedules)
             .where(tables.schedules.c.id == second)

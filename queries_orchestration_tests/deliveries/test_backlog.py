@@ -117,7 +117,7 @@ def _hasty(house: House, *, looks: int) -> House:
 
 def _fresh(house: House, name: str) -> None:
     """Let a schedule's next slot be a minute ago."""
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.update(schedules)
             .where(schedules.c.name == name)
@@ -126,7 +126,7 @@ def _fresh(house: House, name: str) -> None:
 
 
 def _next_slot(house: House, name: str) -> datetime:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         slot = connection.scalar(sa.select(schedules.c.next_slot).where(schedules.c.name == name))
     assert isinstance(slot, datetime)
     return slot

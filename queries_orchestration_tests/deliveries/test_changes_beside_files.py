@@ -53,7 +53,7 @@ def test_so_do_a_move_to_another_version_and_a_file_with_another_query(
     assert moved.pinned_version == 2
     file.join(30)
 
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         source = sources.get(connection, house.workspace_id, house.schedule().source_id)
     assert source is not None
     assert (source.name, house.schedule().pinned_version) == ("no-orders", 1)

@@ -37,7 +37,7 @@ def test_a_slot_admitted_already_is_not_admitted_again_though_the_recurrence_wen
     house: House,
 ) -> None:
     house.dispatch(MONDAY)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.text("UPDATE schedules SET next_slot = :slot").bindparams(
                 sa.bindparam("slot", MONDAY, type_=tables.schedules.c.next_slot.type)
@@ -98,7 +98,7 @@ def test_a_slot_waits_for_its_predecessor_and_is_missed_when_the_next_comes_due(
 
 
 def test_under_all_a_slot_that_waits_is_not_missed_when_the_next_comes_due(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET missed_slots = 'all'"))
 
     for week in range(3):
@@ -115,7 +115,7 @@ def test_a_schedule_whose_rule_cannot_be_read_is_paused_and_stops_nobody_else(
         "schedules:\n  broken: {title: Broken, query: all-orders, owner: ada, cron: 0 8 * * 1,"
         " format: csv, recipients: [bob]}\n"
     )
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.text("UPDATE schedules SET time_zone = 'Mars/Olympus' WHERE name = 'broken'")
         )
@@ -129,7 +129,7 @@ def test_a_schedule_whose_rule_cannot_be_read_is_paused_and_stops_nobody_else(
 
 
 def test_a_schedule_whose_rule_has_no_further_slot_ends(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         moved = schedules.advance(
             connection,
             house.workspace_id,
@@ -163,7 +163,7 @@ def test_a_second_pass_ends_at_once_and_says_who_holds_the_first(house: House) -
     def hold() -> None:
         with dispatchers.only_pass(house.backends.database) as alone:
             assert alone
-            with house.backends.database.transaction() as connection:
+            with house.backends.database.across.transaction() as connection:
                 dispatchers.begin_pass(connection, DELIVERY_DISPATCHER, "process 7 on test")
             holding.set()
             release.wait(10)
@@ -185,7 +185,7 @@ def test_a_second_pass_ends_at_once_and_says_who_holds_the_first(house: House) -
 def test_each_pass_writes_what_it_did_as_a_heartbeat(house: House) -> None:
     house.dispatch(MONDAY + WEEK)
 
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         last = dispatchers.heartbeat(connection, DELIVERY_DISPATCHER)
     assert last is not None
     assert (last.admitted, last.missed, last.recovered, last.offered) == (1, 1, 0, 1)
@@ -203,7 +203,7 @@ def test_a_pass_that_nobody_stands_behind_offers_nothing(house: House) -> None:
 
 
 def test_all_delivers_what_was_missed_within_a_week(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET missed_slots = 'all'"))
 
     house.dispatch(MONDAY + 2 * WEEK)
@@ -222,7 +222,7 @@ def test_all_delivers_what_was_missed_within_a_week(house: House) -> None:
 def test_the_policy_says_which_missed_slots_are_delivered(
     house: House, policy: str, outcomes: list[str | None]
 ) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.text("UPDATE schedules SET missed_slots = :policy"), {"policy": policy}
         )
@@ -258,7 +258,7 @@ def test_a_clock_that_is_ahead_takes_what_it_shows_as_due_by_the_policy(
 
 
 def test_a_slot_beyond_the_lateness_limit_is_missed(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET lateness_limit = 3600"))
 
     house.dispatch(MONDAY + timedelta(seconds=3601))
@@ -304,7 +304,7 @@ def test_slots_that_come_due_while_one_runs_wait_and_are_missed_by_the_next(hous
     assert first is not None
     slots = [first + number * timedelta(minutes=5) for number in range(3)]
     (running,) = house.dispatch(slots[0]).offers
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         receive = claims.start(
             connection, house.workspace_id, running.key, offer_number=1, run_id="long"
         )
@@ -319,7 +319,7 @@ def test_slots_that_come_due_while_one_runs_wait_and_are_missed_by_the_next(hous
     ]
     assert "still being delivered" in (house.history("often")[1].message or "")
 
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         settle(connection, receive, Settlement(outcome="delivered"), at=slots[2])
     assert house.deliver(slots[2]) == ["delivered"]
 
@@ -338,7 +338,7 @@ def test_a_pass_that_meets_an_edit_advances_by_the_new_rule(house: House) -> Non
     """The edit leaves the next slot where it is: only what follows is another one."""
     database = house.backends.database
     passing = threading.Thread(target=house.dispatch, args=(MONDAY,))
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET cron = '0 8 * * *'"))
         passing.start()
         waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")

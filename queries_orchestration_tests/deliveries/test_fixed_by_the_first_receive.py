@@ -220,19 +220,19 @@ def _read_as(house: House, number: int) -> tuple[str, int]:
 
 
 def _source_of(house: House, key: str) -> str:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         source = sources.get(connection, house.workspace_id, house.export(key).source_id)
     assert source is not None
     return source.name
 
 
 def _take_roles(house: House, name: str) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(people).where(people.c.name == name).values(roles=[]))
 
 
 def _set_streak(house: House, streak: int) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.text("UPDATE schedules SET failure_streak = :streak"), {"streak": streak}
         )

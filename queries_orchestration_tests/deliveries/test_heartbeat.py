@@ -54,7 +54,7 @@ def test_a_statement_is_interrupted_when_another_receive_takes_the_work(
     worker.start()
     _wait(lambda: house.history()[0].export_id is not None)
     first = Receive(house.workspace_id, offer.key, 1)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         claims.wait_again(connection, first, code="worker_lost", delay=60)
 
     worker.join(10)
@@ -81,7 +81,7 @@ def test_a_lost_claim_is_told_at_the_next_check_and_as_the_reason_of_an_interrup
 
         def lose_the_claim_in_a_statement() -> None:
             with heartbeat.interrupting(interrupted.set):
-                with house.backends.database.transaction() as connection:
+                with house.backends.database.across.transaction() as connection:
                     claims.wait_again(connection, receive, code="test", delay=60)
                 assert interrupted.wait(10)
                 raise SourceUnavailable("the statement was interrupted")

@@ -91,5 +91,5 @@ def test_what_a_person_asks_for_has_no_limit(house: House) -> None:
 
 
 def _let_the_offer_end(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE claims SET lease_until = NULL"))

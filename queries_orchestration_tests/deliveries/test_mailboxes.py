@@ -157,7 +157,7 @@ def test_a_settled_occurrence_keeps_no_trace_of_its_mailboxes(
 ) -> None:
     server.plan("RCPT", LATER, recipient="bob@example.org", times=failures)
     house.deliver(MONDAY)
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         kept = connection.scalars(sa.select(deliveries.c.mailbox_digest)).all()
     assert any(kept) == bool(failures)
     assert all(digest is None or len(digest) == 64 for digest in kept)
@@ -166,7 +166,7 @@ def test_a_settled_occurrence_keeps_no_trace_of_its_mailboxes(
         pass
 
     assert house.history()[0].outcome == ("failed" if failures == 3 else "delivered")
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         assert not any(connection.scalars(sa.select(deliveries.c.mailbox_digest)))
 
 
@@ -175,7 +175,7 @@ def test_who_unsubscribed_gets_nothing_at_the_mailbox_of_then(
 ) -> None:
     house.apply(catalog("[ann]", person("ann", "jane@partner.example")))
     schedule_id = house.schedule().id
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         record_unsubscription(
             connection,
             house.workspace_id,
@@ -192,7 +192,7 @@ def test_who_unsubscribed_gets_nothing_at_the_mailbox_of_then(
     assert set(outcomes(house).values()) == {"unsubscribed"}
     # Who has the mailbox now may have messages again, and whoever wished so under another name.
     jane = wider_house.outside_of(house, "jane@partner.example").id
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         for expected in (True, False):
             assert expected is forget_unsubscription(
                 connection,
@@ -210,7 +210,7 @@ def test_an_address_that_no_rule_lets_in_any_more_is_skipped(
 ) -> None:
     house.apply(catalog("[ann, bob]", person("ann", "a@e.test"), person("bob", "b@e.test")))
     word = "=?utf-8?q?a=0d=0aBcc=3a=20x=40evil.test?=@e.test"
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.text("UPDATE people SET address = :word WHERE name = 'ann'"), {"word": word}
         )

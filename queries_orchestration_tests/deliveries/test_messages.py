@@ -98,7 +98,7 @@ def test_words_that_cannot_be_used_lose_no_message_and_are_told_in_history_and_l
 ) -> None:
     house.apply(catalog("[bob, cyd]", workspace=OWN))
     of_another_release = {"subject": "{{ gone }}", "footer": "{% for", "greeting": "Hallo"}
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(workspaces).values(messages=of_another_release))
 
     with caplog.at_level(logging.WARNING):

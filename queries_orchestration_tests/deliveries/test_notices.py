@@ -49,7 +49,7 @@ def failing(house: House) -> House:
 def test_where_the_owner_has_no_address_the_administrators_are_told_of_a_failure(
     failing: House, owner: dict[str, str | None]
 ) -> None:
-    with failing.backends.database.transaction() as connection:
+    with failing.backends.database.across.transaction() as connection:
         connection.execute(sa.update(people).where(people.c.name == "ada").values(**owner))
 
     failing.deliver(MONDAY)
@@ -188,7 +188,7 @@ def test_a_failed_run_now_tells_nobody_by_message(house: House) -> None:
 
 
 def test_a_schedule_that_cannot_be_dispatched_is_told_as_paused(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(schedules).values(time_zone="Mars/Olympus"))
 
     house.dispatch(MONDAY)
@@ -381,7 +381,7 @@ def test_a_pass_leaves_the_rest_of_many_notices_to_the_next(
 
 def _rows(house: House) -> set[tuple[str, str, str | None]]:
     """Recipient, state and code of every notice."""
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         found = connection.execute(
             sa.select(people.c.name, notices.c.state, notices.c.outcome_code).join_from(
                 notices, people, people.c.id == notices.c.person_id

@@ -55,7 +55,7 @@ def _owner_gone(house: House) -> None:
 
 
 def _source_gone(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.update(sources).where(sources.c.name == "poison").values(archived=True)
         )
@@ -225,7 +225,7 @@ def test_more_due_schedules_than_a_batch_are_admitted_in_one_pass(house: House) 
 
 
 def _store(house: House, statement: str) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.exec_driver_sql(statement)
 
 
@@ -236,7 +236,7 @@ def _ended(house: House, name: str) -> tuple[str | None, str | None, int]:
 
 def _state(house: House) -> tuple[str, str | None]:
     """The state of the poisonous schedule, whose row need not be readable."""
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         row = connection.execute(
             sa.text("SELECT state, pause_code FROM schedules WHERE name = 'second'")
         ).one()
@@ -244,7 +244,7 @@ def _state(house: House) -> tuple[str, str | None]:
 
 
 def _outcome(house: House, key: str) -> str | None:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         outcome: str | None = connection.scalar(
             sa.text("SELECT outcome FROM occurrences WHERE key = :key"), {"key": key}
         )

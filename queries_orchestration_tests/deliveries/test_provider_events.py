@@ -71,7 +71,7 @@ def message_id(house: House, name: str = "bob") -> str:
 
 
 def states(house: House) -> list[tuple[MessageState, str | None]]:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         rows = message_states.of_occurrence(connection, house.workspace_id, house.history()[0].key)
     return [(row.state, row.code) for row in rows]
 
@@ -281,7 +281,10 @@ def test_keys_that_cannot_be_read_are_named(house: House) -> None:
 
 
 def test_a_state_of_a_message_of_nobody_is_refused_by_the_database(house: House) -> None:
-    with pytest.raises(sa.exc.IntegrityError), house.backends.database.transaction() as connection:
+    with (
+        pytest.raises(sa.exc.IntegrityError),
+        house.backends.database.across.transaction() as connection,
+    ):
         connection.execute(
             sa.text(
                 "INSERT INTO message_states"

@@ -283,12 +283,12 @@ def refusal(house: House, token: str) -> tuple[type, str, str]:
 
 def set_recipients(house: House, *names: str) -> None:
     named = [NamedRecipient("person", person_id(house, name)) for name in names]
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         recipients.set_recipients(connection, house.workspace_id, house.schedule().id, named)
 
 
 def change_delivery(house: House, name: str, **values: Any) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.update(deliveries)
             .where(deliveries.c.person_id == person_id(house, name))

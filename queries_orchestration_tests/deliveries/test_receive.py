@@ -227,7 +227,7 @@ def test_a_connection_without_its_variable_says_which_one_to_set(house: House) -
 
 def test_a_late_worker_changes_nothing_once_another_receive_has_the_work(house: House) -> None:
     (offer,) = house.dispatch(MONDAY).offers
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         late = claims.start(
             connection,
             house.workspace_id,
@@ -236,7 +236,7 @@ def test_a_late_worker_changes_nothing_once_another_receive_has_the_work(house: 
             run_id="late",
         )
     assert late == Receive(house.workspace_id, offer.key, 1)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         claims.wait_again(connection, late, code="worker_lost", delay=0)
     assert house.deliver(MONDAY) == ["delivered"]
 
@@ -250,7 +250,7 @@ def test_a_late_worker_changes_nothing_once_another_receive_has_the_work(house: 
     for write in writes:
         with (
             pytest.raises(ReceiveLost),
-            house.backends.database.transaction() as connection,
+            house.backends.database.across.transaction() as connection,
         ):
             write(connection)
     assert house.history()[0].outcome == "delivered"
@@ -318,7 +318,7 @@ def test_history_keeps_why_each_receive_ended(house: House, tmp_path: Path) -> N
     house.deliver(MONDAY)
 
     (occurrence,) = house.history()
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         attempts = claims.attempts(connection, house.workspace_id, occurrence.key)
     assert [(one.number, one.code) for one in attempts] == [
         (1, "communications_unavailable"),

@@ -82,7 +82,7 @@ def expected_order(case: Case) -> list[str]:
 
 
 def store(database: Database, case: Case) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, WORKSPACE)
         workspace = workspaces.get(connection, WORKSPACE)
         assert workspace is not None
@@ -143,7 +143,7 @@ def test_each_once_in_order_and_one_message_a_mailbox(sqlite_template: Path, cas
     with TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{shutil.copy(sqlite_template, folder)}")
         store(database, case)
-        with database.read() as connection:
+        with database.across.read() as connection:
             found = recipients_now(connection, WORKSPACE, SCHEDULE, served=served_of(case))
             again = recipients_now(connection, WORKSPACE, SCHEDULE, served=served_of(case))
             at_the_click = {

@@ -29,7 +29,7 @@ from queries_orchestration_tests.house import MONDAY, WEEK, House
 
 def listed(house: House) -> list[tuple[str, str | None]]:
     """The recipients as they are now, in their order: name and skip code."""
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         found = recipients_now(connection, house.workspace_id, house.schedule().id)
     return [(one.name, one.skip_code) for one in found]
 

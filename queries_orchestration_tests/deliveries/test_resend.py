@@ -290,7 +290,7 @@ def test_the_report_of_an_occurrence_is_sent_again_and_not_rendered_again(
     assert house.deliver(MONDAY) == ["delivered"]
 
     assert house.addressees() == [BOB, CYD]
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(exports)) == 1
         assert claims.get(connection, house.workspace_id, key) is not None
 

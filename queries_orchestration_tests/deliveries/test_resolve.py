@@ -28,7 +28,7 @@ def test_a_later_receive_keeps_the_export_and_its_storage_key(house: House) -> N
     first = _started(house)
     resolve(house.backends, first)
     export = house.export(first.key)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         claims.wait_again(connection, first, code="test", delay=0)
 
     second = _started(house)
@@ -71,6 +71,6 @@ def _started(house: House) -> Receive:
 
 
 def _requests(house: House) -> list[tuple[str, str]]:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         rows = connection.execute(sa.select(requests.c.export_id, requests.c.purpose))
         return [(row.export_id, row.purpose) for row in rows]

@@ -193,7 +193,7 @@ def test_a_manual_access_loss_does_not_pause_the_schedule(house: House) -> None:
 def test_a_manual_success_resets_the_streak_and_a_manual_failure_leaves_it(
     house: House,
 ) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET failure_streak = 4"))
     engine = sa.create_engine(house.environment["SHOP_URL"])
     with engine.begin() as connection:
@@ -219,14 +219,14 @@ def test_a_manual_run_does_not_wait_for_an_automatic_one_nor_hold_it_up(house: H
 
 
 def test_a_paused_schedule_can_be_run_now_and_an_ended_one_cannot(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.text("UPDATE schedules SET state = 'paused', pause_code = 'x', next_slot = NULL")
         )
     _run_now(house, "ada")
     assert house.work(DELIVERY_LANE) == ["delivered"]
 
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET state = 'ended', pause_code = NULL"))
     with pytest.raises(QueriesError) as refused:
         _run_now(house, "ada")
@@ -237,7 +237,7 @@ def test_the_values_and_version_of_the_click_stay_though_the_schedule_changes(
     house: House,
 ) -> None:
     key = _run_now(house, "ada")
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             tables.source_versions.insert().from_select(
                 list(tables.source_versions.c.keys()),
@@ -276,7 +276,7 @@ def _answer(answer: Answer, launched: list[Offer]) -> Launch:
 
 def _rows(house: House) -> dict[str, int]:
     counted = (tables.occurrences, tables.exports, tables.requests, tables.claims)
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         return {
             table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
             for table in counted

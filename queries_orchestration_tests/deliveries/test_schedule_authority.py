@@ -91,7 +91,7 @@ def test_a_schedule_without_a_history_is_deleted_with_the_addresses_it_alone_had
     assert _change(house, "delete_schedule", second, by(house, "ada")) == ""
 
     assert _change(house, "delete_schedule", second, by(house, "ada")).startswith("not_found")
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         assert outside_addresses.listing(connection, house.workspace_id) == []
     assert actions(house) == ["schedule_deleted"]
 
@@ -130,7 +130,7 @@ def test_administrators_who_are_active_read_the_trail_and_nobody_else(house: Hou
         with pytest.raises(Refused) as refused:
             read(person, limit=1)
         assert refused.value.code == "not_allowed"
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE people SET active = false WHERE name = 'root'"))
     with pytest.raises(Refused):
         read(root, limit=1)

@@ -70,7 +70,7 @@ def test_a_schedule_is_paused_once(house: House) -> None:
 
 
 def test_resuming_goes_on_with_the_next_slot_and_fires_no_past_one(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         for _ in range(4):
             schedules.extend_streak(connection, house.workspace_id, house.schedule().id)
     before = _pause(house)
@@ -272,17 +272,17 @@ def _repin(house: House, **options: Any) -> Schedule:
 
 
 def _change(house: House, **values: Any) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(schedules_table).values(**values))
 
 
 def _change_person(house: House, name: str, **values: Any) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(people).where(people.c.name == name).values(**values))
 
 
 def _archive(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         source = sources.get(connection, house.workspace_id, house.schedule().source_id)
         assert source is not None
         sources.change(connection, replace(source, archived=True))

@@ -130,7 +130,7 @@ def test_what_an_outcome_does_to_a_streak_of_two(
         requested_by=None if automatic else house.person("ada"),
         purpose=purpose,
     )
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(schedules).values(failure_streak=2))
         told = count(
             connection, asked, Settlement(outcome=outcome, code="x", message="Why."), at=MONDAY
@@ -207,7 +207,7 @@ def test_somebody_who_left_before_their_message_was_taken_is_skipped(house: Hous
 def test_a_recipient_removed_before_their_message_was_taken_is_skipped(house: House) -> None:
     faulty = _with_faults(house, unavailable={"bob@example.org": 1})
     faulty.deliver(MONDAY)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.text(
                 "DELETE FROM schedule_recipients WHERE person_id ="
@@ -262,7 +262,7 @@ def test_what_waits_behind_the_failure_that_pauses_is_missed(house: House) -> No
 def test_what_a_run_may_still_take_goes_on_after_the_pause(house: House) -> None:
     """A click's occurrence does, too: the pause is of the recurrence."""
     (offer,) = house.dispatch(MONDAY).offers
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         renew(connection, offer, lease=60)
     run_now(
         house.backends,
@@ -270,7 +270,7 @@ def test_what_a_run_may_still_take_goes_on_after_the_pause(house: House) -> None
         schedule_id=house.schedule().id,
         by=house.by("ada"),
     )
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         follow_up(
             connection,
             house.workspace_id,

@@ -87,7 +87,7 @@ def test_who_stopped_and_started_it_when_and_why_is_kept(house: House) -> None:
 
     assert (twice.value.code, again.value.code) == ("already_stopped", "not_stopped")
     assert "root: Too much mail." in twice.value.message
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         (stop,) = dispatch_stops.listing(connection, limit=5)
     assert (stop.number, stop.stopped_at, stop.stopped_by) == (1, MONDAY, "root")
     assert (stop.started_at, stop.started_by) == (MONDAY + timedelta(hours=1), "eve")

@@ -67,7 +67,7 @@ def states(house: House) -> dict[str, str]:
 
 def told(house: House) -> str:
     """The line of `queries history` that says who got what."""
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         place = workspaces.get(connection, house.workspace_id)
         assert place is not None
         one = occurrence_json(
@@ -248,7 +248,7 @@ def test_what_the_provider_tells_of_is_not_sent_again(house: House, server: Smtp
 def test_who_may_have_the_message_and_left_is_uncertain(house: House, server: SmtpServer) -> None:
     server.plan("END", Fault.DROP, recipient="bob@e.test")
     house.deliver(MONDAY)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE people SET active = false WHERE name = 'bob'"))
 
     assert house.deliver(MONDAY) == ["delivered"]
@@ -261,7 +261,7 @@ def test_who_may_have_the_message_and_left_is_uncertain(house: House, server: Sm
 def test_a_schedules_name_adds_no_header_and_no_recipient(house: House, server: SmtpServer) -> None:
     """E04, as it goes over the wire, though the catalog lets no such name in."""
     title = "Q1\r\nBcc: x@e.test\r\n\r\n.\r\nMAIL FROM:<x@e.test> {{7*7}} <b>📊</b>"
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET title = :title"), {"title": title})
 
     assert house.deliver(MONDAY) == ["delivered"]

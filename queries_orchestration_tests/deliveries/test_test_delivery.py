@@ -18,7 +18,7 @@ from queries_orchestration_tests.house import MONDAY, House
 
 def test_a_test_goes_to_who_asks_alone_and_changes_nothing_of_the_schedule(house: House) -> None:
     house.clock.at = MONDAY - HOUR
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(schedules).values(failure_streak=3))
     before = house.schedule()
     key = _test(house)
@@ -64,7 +64,7 @@ def test_a_test_without_an_address_or_authority(house: House) -> None:
 
 
 def test_a_paused_schedule_can_be_tested(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.update(schedules).values(state="paused", pause_code="x", next_slot=None)
         )

@@ -22,7 +22,7 @@ def test_a_transfer_gives_the_schedule_to_who_can_open_its_source(house: House) 
 
     assert (changed.owner_id, changed.written_by) == (house.person("gus"), "other")
     assert (changed.next_slot, changed.state) == (MONDAY, "active")
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         (one,) = transfers.of_schedule(connection, house.workspace_id, changed.id)
     assert (one.from_person_id, one.to_person_id, one.transferred_by) == (
         house.person("ada"),
@@ -64,7 +64,7 @@ def test_a_transfer_is_refused_with_the_reason(house: House, to: str, by: str, c
 
     assert refused.value.code == code
     assert house.schedule().owner_id == house.person("ada")
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         assert transfers.of_schedule(connection, house.workspace_id, house.schedule().id) == []
 
 

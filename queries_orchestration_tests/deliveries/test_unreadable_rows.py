@@ -165,6 +165,6 @@ def _spoil(house: House, kind: str, table: str, key: str, column: str) -> str:
 
 
 def _store(house: House, statement: str, **values: object) -> list[sa.Row[tuple[object, ...]]]:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         done = connection.execute(sa.text(statement), values)
         return list(done) if done.returns_rows else []

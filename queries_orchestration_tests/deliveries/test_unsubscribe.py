@@ -56,7 +56,7 @@ def house(house: House) -> House:
 
 
 def recorded(house: House) -> list[Unsubscription]:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         return unsubscriptions.of_schedule(connection, house.workspace_id, house.schedule().id)
 
 
@@ -143,7 +143,7 @@ def test_who_is_unsubscribed_stays_so_with_another_address(house: House) -> None
 def test_a_schedule_that_is_pruned_and_comes_back_subscribes_nobody_again(house: House) -> None:
     """Somebody wants no more of it before it was ever delivered."""
     house.apply(SECOND)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         record_unsubscription(
             connection,
             house.workspace_id,
@@ -205,7 +205,7 @@ def test_an_administrator_can_undo_it(house: House) -> None:
     jane = outside_of(house, "jane@partner.example").id
     unsubscribe(house.backends, token_to(house, "jane@partner.example", "u"), everywhere=True)
 
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         undone = [
             forget_unsubscription(
                 connection,
@@ -273,7 +273,7 @@ def test_nobody_and_nothing_of_another_workspace_can_be_meant_even_under_our_own
 def test_an_unknown_recipient_is_told_to_an_administrator(house: House) -> None:
     with (
         pytest.raises(NotFound, match="no such recipient"),
-        house.backends.database.transaction() as connection,
+        house.backends.database.across.transaction() as connection,
     ):
         record_unsubscription(
             connection,
@@ -291,7 +291,7 @@ def test_addresses_that_nothing_holds_are_forgotten_and_those_of_who_unsubscribe
     house.apply(catalog(f"[{JANE}, {{address: new@partner.example}}]"))
     house.apply(catalog("[cyd]"))
 
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         outside_addresses.remove_unused(connection, house.workspace_id)
         left = connection.scalars(sa.text("SELECT address FROM outside_addresses")).all()
 

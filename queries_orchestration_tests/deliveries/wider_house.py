@@ -55,7 +55,7 @@ def outcomes(house: House, *, slot: int = -1) -> dict[str, str]:
 
 
 def outside_of(house: House, address: str) -> OutsideAddress:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         (found,) = (
             one
             for one in outside_addresses.listing(connection, house.workspace_id)
@@ -90,5 +90,5 @@ def token_to(house: House, address: str, kind: str = "d") -> str:
 
 
 def execute(house: House, statement: str) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.text(statement))

@@ -49,7 +49,7 @@ def admit_as(
 
 def everything(house: House) -> dict[str, list[str]]:
     """Return all rows of the store."""
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         return {
             table.name: sorted(map(repr, connection.execute(sa.select(table))))
             for table in metadata.sorted_tables
@@ -58,7 +58,7 @@ def everything(house: House) -> dict[str, list[str]]:
 
 def requested(house: House) -> list[str]:
     """Return the exports that have a request row."""
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         return list(connection.scalars(sa.select(requests.c.export_id)))
 
 

@@ -30,8 +30,8 @@ def house(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest) ->
         store_url = request.getfixturevalue("store_url")
         return build_house(tmp_path, store_url, request.getfixturevalue("source_url"))
     store_url, source_url = request.getfixturevalue("kept_urls")
-    with Database(store_url).transaction() as connection:
+    with Database(store_url).across.transaction() as connection:
         empty_tables(connection)
-    with Database(source_url).transaction() as connection:
+    with Database(source_url).across.transaction() as connection:
         connection.execute(sa.text("DROP TABLE IF EXISTS orders"))
     return build_house(tmp_path, store_url, source_url)

@@ -100,7 +100,7 @@ def test_files_of_deliveries_are_neither_counted_nor_refused(house: House) -> No
 
 def test_another_workspace_has_its_own_exports(house: House) -> None:
     house.apply(CATALOG.replace("name: acme", "name: other"))
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         other = connection.exec_driver_sql("SELECT id FROM workspaces WHERE name = 'other'")
         elsewhere = replace(house, workspace_id=str(other.scalar_one()))
     for person in ("ada", "ada", "gus"):

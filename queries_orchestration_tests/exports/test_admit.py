@@ -80,7 +80,7 @@ def test_what_cannot_be_exported_is_refused_by_code_and_name_and_writes_nothing(
         .replace("query: all-orders", "query: theirs")
     )  # fmt: skip
     house.apply(REGIONAL)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.exec_driver_sql("UPDATE sources SET archived = true WHERE name = 'no-orders'")
     before = everything(house)
 

@@ -331,7 +331,7 @@ def work_again(house: House) -> list[str]:
 def wait_again(house: House, export_id: str) -> int:
     """Let the work wait again, as recovery does when its worker is silent; returns the offer."""
     receive = Receive(house.workspace_id, export_id, 1)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         claims.wait_again(connection, receive, code="worker_lost", delay=0)
     (offer,) = house.offer(REPORT_LANE)
     return offer.number
@@ -340,7 +340,7 @@ def wait_again(house: House, export_id: str) -> int:
 def take_over(house: House, export_id: str) -> None:
     """Start the next receive of the work."""
     number = wait_again(house, export_id)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         taken = claims.start(
             connection, house.workspace_id, export_id, offer_number=number, run_id="new"
         )

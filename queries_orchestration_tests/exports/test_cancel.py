@@ -71,7 +71,7 @@ def test_the_requester_and_administrators_cancel_and_it_says_who(house: House) -
 
 def test_to_everybody_else_there_is_no_such_export(house: House) -> None:
     house.apply(CATALOG.replace("name: acme", "name: other").replace("title: Acme", "title: Other"))
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         other = str(connection.scalar(sa.text("SELECT id FROM workspaces WHERE name = 'other'")))
     stranger = replace(house, workspace_id=other)
     export_id, ada = admit(house), house.person("ada")
@@ -135,14 +135,14 @@ def test_finished_while_the_person_clicks_it_stays_finished_and_says_so(house: H
     """The click comes while the worker's last transaction is not committed yet."""
     export_id = admit(house)
     (offer,) = house.offer("export")
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         receive = claims.start(
             connection, house.workspace_id, export_id, offer_number=offer.number, run_id="run"
         )
     assert receive == Receive(house.workspace_id, export_id, 1)
 
     with ThreadPoolExecutor(1) as thread:
-        with house.backends.database.transaction() as connection:
+        with house.backends.database.across.transaction() as connection:
             claims.end(connection, receive)
             exports.change(
                 connection,

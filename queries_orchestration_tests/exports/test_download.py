@@ -111,7 +111,7 @@ def test_anothers_an_unknown_and_another_workspaces_export_look_the_same(
 ) -> None:
     own = request_file(house, "ada")
     house.apply(CATALOG.replace("name: acme", "name: other").replace("title: Acme", "title: Other"))
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         other = str(connection.scalar(sa.text("SELECT id FROM workspaces WHERE name = 'other'")))
     stranger = replace(house, workspace_id=other)
     strange = request_file(stranger, "ada")
@@ -257,7 +257,7 @@ def test_a_requester_who_can_no_longer_open_the_source_is_told_so_and_an_owner_n
 
 def test_a_source_that_was_archived_can_be_opened_by_nobody(house: House, delivered: str) -> None:
     own = request_file(house, "ada")
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(sources).values(archived=True))
 
     assert refusal(house, "ada", own)[1] == "source_gone"
@@ -268,7 +268,7 @@ def test_a_former_owner_has_no_more_authority_and_the_new_one_has(
     house: House, delivered: str
 ) -> None:
     assert refusal(house, "gus", delivered) == NOT_FOUND
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.execute(sa.update(schedules).values(owner_id=person_id(house, "gus")))
 
     assert refusal(house, "ada", delivered) == NOT_FOUND

@@ -141,7 +141,7 @@ def test_a_link_and_expiry_at_the_same_moment_never_leave_a_link_without_its_fil
     until = OVER + LINK_AND_TWO_DAYS
 
     with ThreadPoolExecutor(1) as thread:
-        with house.backends.database.transaction() as connection:
+        with house.backends.database.across.transaction() as connection:
             assert exports.keep_until(connection, house.workspace_id, export_id, until=until)
             passing = thread.submit(expire_files, house.backends)
             time.sleep(0.2)
@@ -149,7 +149,7 @@ def test_a_link_and_expiry_at_the_same_moment_never_leave_a_link_without_its_fil
 
     assert (export_of(house, export_id).state, is_there(house, export_id)) == ("ready", True)
     assert (export_of(house, late).state, is_there(house, late)) == ("expired", False)
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         assert not exports.keep_until(connection, house.workspace_id, late, until=until)
 
 

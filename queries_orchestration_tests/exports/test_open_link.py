@@ -89,7 +89,7 @@ def test_a_link_that_was_changed_or_whose_file_is_gone_is_refused(house: House) 
 
 def link_keys_of(house: House) -> list[str]:
     """The keys of the files that lie in the storage."""
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         return list(connection.scalars(exports.select().with_only_columns(exports.c.storage_key)))
 
 

@@ -96,7 +96,7 @@ def _open(
     given: dict[str, Any],
     moment: datetime = MONDAY,
 ) -> OpenedQuery:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         source = sources.by_name(connection, house.workspace_id, query)
         actor = people.by_name(connection, house.workspace_id, person)
         assert source is not None
@@ -121,7 +121,7 @@ def _read(opened: OpenedQuery) -> list[tuple[object, ...]]:
 
 
 def _everything(house: House) -> dict[str, int]:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         return {
             table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
             for table in metadata.sorted_tables

@@ -281,7 +281,7 @@ def test_a_connection_without_url_is_told_with_the_section(house: House) -> None
 
 
 def test_a_query_that_is_archived_is_gone_from_the_report(house: House) -> None:
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.exec_driver_sql("UPDATE sources SET archived = true WHERE name = 'amounts'")
 
     refused = _refusal(house, "all", "ada", {})
@@ -341,7 +341,7 @@ def _open(
     environment: Mapping[str, str] | None = None,
 ) -> OpenedReport:
     """Open a report as a person of the house; None is somebody who is gone."""
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         source = sources.by_name(connection, house.workspace_id, report)
         assert source is not None
         return open_report(
@@ -386,7 +386,7 @@ def _rows(opened: OpenedQuery) -> list[tuple[object, ...]]:
 
 def _redefine_amount(house: House, type_: str | None) -> None:
     """Give the field another type, or take it away, as the catalog would not let it happen."""
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         row = connection.execute(
             sa.select(datasets_table).where(datasets_table.c.name == "orders")
         ).one()

@@ -51,7 +51,7 @@ def rows_of(house: House, export_id: str) -> list[list[str]]:
 def receives_of(house: House, export_id: str) -> list[tuple[int, str | None]]:
     """The ended receives of an export: number and code."""
     table = tables.receives
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         found = connection.execute(
             sa.select(table)
             .where(table.c.key == export_id, table.c.ended_at.is_not(None))
@@ -146,7 +146,7 @@ def test_a_lost_workers_upload_is_aborted_by_the_next_receive(house: House) -> N
         killed_at(house, "upload recorded").work("export")
     left = export_of(house, export_id)
     assert [one.upload_id for one in house.backends.storage.open_uploads("")] == [left.upload_id]
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         long_ago = store_database.now(connection) - HOUR
         connection.execute(sa.update(tables.claims).values(heartbeat_at=long_ago))
 
@@ -180,7 +180,7 @@ def test_after_three_receives_it_has_failed_with_the_code(house: House) -> None:
 
 def test_a_permanent_failure_settles_at_once(house: House) -> None:
     archived = admit(house, query="no-orders")
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         connection.exec_driver_sql("UPDATE sources SET archived = true WHERE name = 'no-orders'")
     assert house.work("export") == ["source_gone"]
     assert export_of(house, archived).code == "source_gone"

@@ -93,7 +93,7 @@ def test_a_report_has_no_columns_and_was_read_from_its_start_on(
     assert export.columns is None
     assert export.started_at == export.snapshot_at == house.clock.at
     assert export.duration_seconds
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         kept = connection.exec_driver_sql("SELECT columns IS NULL FROM exports").scalar_one()
     assert kept  # NULL, not JSON's null
 

@@ -35,7 +35,7 @@ class Ended:
 
 def last_receive(house: House, export_id: str) -> Ended:
     receives, claims = tables.receives, tables.claims
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         row = connection.execute(
             sa.select(receives.c.code, receives.c.ended_at, claims.c.not_before, claims.c.state)
             .join(claims, claims.c.key == receives.c.key)
@@ -50,7 +50,7 @@ def last_receive(house: House, export_id: str) -> Ended:
 
 def let_time_pass(house: House) -> None:
     """Let what waits for another receive be offered now."""
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         at = store_database.now(connection)
         connection.execute(
             sa.update(tables.claims)
@@ -174,13 +174,15 @@ class Unplugged(Database):
         self.is_away = False
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        with (self._nowhere.transaction if self.is_away else super().transaction)() as opened:
+    def transaction(self, workspace_id: str) -> Iterator[Connection]:
+        opens = self._nowhere.transaction if self.is_away else super().transaction
+        with opens(workspace_id) as opened:
             yield opened
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
-        with (self._nowhere.read if self.is_away else super().read)() as opened:
+    def read(self, workspace_id: str) -> Iterator[Connection]:
+        opens = self._nowhere.read if self.is_away else super().read
+        with opens(workspace_id) as opened:
             yield opened
 
 
@@ -211,7 +213,7 @@ def test_a_store_that_stays_away_leaves_the_receive_to_recovery(house: House) ->
         "store_unavailable"
     )
     assert house.claim(export_id).state == "running"
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         long_ago = store_database.now(connection) - timedelta(hours=1)
         connection.execute(sa.update(tables.claims).values(heartbeat_at=long_ago))
     assert recover_silent(house.backends, NoRuns()) == 1

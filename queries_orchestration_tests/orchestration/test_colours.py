@@ -48,7 +48,7 @@ class Case:
 
     def change(self, statement: str) -> None:
         """Change the application database."""
-        with self.house.backends.database.transaction() as connection:
+        with self.house.backends.database.across.transaction() as connection:
             connection.execute(sa.text(statement))
 
     def change_source(self, statement: str) -> None:

@@ -67,7 +67,7 @@ def test_an_occurrence_launched_by_hand_without_an_offer_is_worked(
 ) -> None:
     (offer,) = job_house.dispatch(MONDAY).offers
     key = offer.key
-    with job_house.backends.database.transaction() as connection:
+    with job_house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE claims SET lease_until = NULL"))
 
     result = defs.resolve_job_def("deliver_occurrence").execute_in_process(
@@ -91,7 +91,7 @@ def test_an_unknown_occurrence_fails_the_run_with_its_code(
 
 
 def test_a_skipped_empty_run_is_green(job_house: House, instance: dg.DagsterInstance) -> None:
-    with job_house.backends.database.transaction() as connection:
+    with job_house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET skip_empty = true"))
     engine = sa.create_engine(job_house.environment["SHOP_URL"])
     with engine.begin() as connection:

@@ -118,7 +118,7 @@ def test_re_executing_and_resending_tell_no_further_one(
 ) -> None:
     _work(job_house, instance)
     (occurrence,) = job_house.history()
-    with job_house.backends.database.transaction() as connection:
+    with job_house.backends.database.across.transaction() as connection:
         connection.execute(
             sa.text("UPDATE deliveries SET state = 'refused', code = 'x' WHERE state = 'sent'")
         )
@@ -172,7 +172,7 @@ def _unavailable(*_arguments: object) -> None:
 def _work(house: House, instance: dg.DagsterInstance) -> str:
     """Execute one receive of the one occurrence; returns the id of its run."""
     if house.history():
-        with house.backends.database.transaction() as connection:
+        with house.backends.database.across.transaction() as connection:
             connection.execute(
                 sa.text("UPDATE claims SET not_before = '2000-01-01 00:00:00.000000'")
             )

@@ -115,7 +115,7 @@ def test_what_cannot_be_read_for_show_fails_no_third_receive(
     if error is UNREADABLE:
         monkeypatch.setattr(materialization, "work_of", broken)
     offer = _offer(job_house)
-    with job_house.backends.database.transaction() as connection:
+    with job_house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE claims SET receive_number = 2"))
 
     _check_delivered(job_house, _run(job_house, instance, offer))

@@ -207,7 +207,7 @@ def test_the_same_occurrence_by_tick_sensor_launchpad_and_re_execution_is_worked
 
 
 def _silent(house: House) -> int:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         silence = house.backends.settings.heartbeat_silence
         return len(cross_workspace.silent_receives(connection, silence=silence, limit=10))
 

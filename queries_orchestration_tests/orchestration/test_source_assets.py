@@ -101,7 +101,7 @@ def test_no_more_are_shown_than_the_pages_can_bear(
 def test_a_schema_that_is_behind_costs_the_assets_alone(
     job_house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with job_house.backends.database.transaction() as connection:
+    with job_house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("ALTER TABLE sources DROP COLUMN archived CASCADE"))
 
     _check_none_shown(job_house, caplog, "ProgrammingError")
@@ -113,7 +113,7 @@ def test_a_role_that_lacks_rights_costs_the_assets_alone(
 ) -> None:
     database = job_house.backends.database
     role = f"lacking_{secrets.token_hex(8)}"
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         name = connection.scalar(sa.text("SELECT current_database()"))
         connection.execute(sa.text(f"CREATE ROLE {role}"))
         connection.execute(sa.text(f"ALTER DATABASE {name} SET role = {role}"))
@@ -126,7 +126,7 @@ def test_a_database_that_does_not_answer_is_not_waited_for_long(
     job_house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(shown, "LONGEST_SECONDS", 1)
-    with job_house.backends.database.transaction() as connection:
+    with job_house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("LOCK TABLE sources IN ACCESS EXCLUSIVE MODE"))
         _check_none_shown(job_house, caplog, "store_unavailable")
 

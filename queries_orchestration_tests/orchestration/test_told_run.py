@@ -64,7 +64,7 @@ def test_a_delivery_leads_to_schedule_occurrence_file_and_outcomes_and_back(
         "page": page,
         "command": "queries history weekly --workspace acme",
     }
-    with job_house.backends.database.read() as connection:
+    with job_house.backends.database.across.read() as connection:
         place = workspaces.get(connection, job_house.workspace_id)
         assert place is not None
         back = occurrence_json(
@@ -106,7 +106,7 @@ def test_a_job_that_is_launched_as_it_is_works_what_is_next_in_turn(
     else:
         (offer,) = job_house.dispatch(MONDAY).offers
         key = offer.key
-        with job_house.backends.database.transaction() as connection:
+        with job_house.backends.database.across.transaction() as connection:
             connection.exec_driver_sql("UPDATE claims SET lease_until = NULL")
 
     assert _launch(instance, job, {}).success
@@ -121,7 +121,7 @@ def test_a_job_that_is_launched_as_it_is_says_what_is_so_if_it_finds_nothing(
     job_house: House, instance: dg.DagsterInstance
 ) -> None:
     (offer,) = job_house.dispatch(MONDAY).offers
-    with job_house.backends.database.transaction() as connection:
+    with job_house.backends.database.across.transaction() as connection:
         connection.exec_driver_sql("UPDATE claims SET lease_until = '2100-01-01 00:00:00.000000'")
 
     assert _launch(instance, "deliver_occurrence", {}).success

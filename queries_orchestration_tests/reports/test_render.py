@@ -270,7 +270,7 @@ def _opened(
         time_zone=time_zone,
         values=values,
     )
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         file = find_file(connection, house.workspace_id, export_id)
         assert file is not None
         opened = open_file_source(

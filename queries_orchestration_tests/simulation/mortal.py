@@ -30,7 +30,7 @@ from queries_orchestration.model.errors import (
 )
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.storage.interface import OpenUpload, PartReceipt, Storage
-from queries_orchestration.store.database import Database
+from queries_orchestration.store.database import Across, Database
 from queries_orchestration_tests.simulation.fates import Fate
 
 
@@ -86,9 +86,27 @@ def process(
 
 class _Database(Database):
     def __init__(self, whole: Database, life: Life) -> None:
-        self.url = whole.url
-        self._engine = whole._engine
-        self._sessions = whole._sessions
+        super().__init__(whole.url)
+        self._life = life
+        self.across = _Across(whole.across, life)
+
+    @contextmanager
+    def transaction(self, workspace_id: str) -> Iterator[Connection]:
+        self._life.check()
+        with super().transaction(workspace_id) as connection:
+            yield connection
+            self._life.check()
+
+    @contextmanager
+    def read(self, workspace_id: str) -> Iterator[Connection]:
+        self._life.check()
+        with super().read(workspace_id) as connection:
+            yield connection
+
+
+class _Across(Across):
+    def __init__(self, whole: Across, life: Life) -> None:
+        super().__init__(whole._engine)
         self._life = life
 
     @contextmanager

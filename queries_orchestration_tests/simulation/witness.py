@@ -23,7 +23,7 @@ def check_history(world: World, model: Model) -> None:
     for one in model.schedules.values():
         workspace_id = world.workspace_ids[one.spec.workspace]
         row = world.schedule(one.spec.workspace, one.spec.name)
-        with world.backends.database.read() as connection:
+        with world.backends.database.across.read() as connection:
             found = occurrences.history(connection, workspace_id, row.id, limit=10_000)
         rows = (
             (f"{each.slot:%Y%m%dT%H%M}" if each.slot else "click", each.outcome, each.code)
@@ -42,7 +42,7 @@ def check_deliveries(world: World, model: Model) -> None:
             (work.key, person, state, work.unanswered[person])
             for person, state in work.rows.items()
         )
-    with world.backends.database.read() as connection:
+    with world.backends.database.across.read() as connection:
         names = {row.id: row.name for row in connection.execute(sa.text("SELECT * FROM people"))}
         rows = connection.execute(
             sa.select(
@@ -85,7 +85,7 @@ def check_notices(world: World, model: Model) -> int:
     Returns:
         How many notices were sent.
     """
-    with world.backends.database.read() as connection:
+    with world.backends.database.across.read() as connection:
         names = {row.id: row.name for row in connection.execute(sa.text("SELECT * FROM people"))}
         rows = connection.execute(sa.select(notices)).all()
     of_key = {row.communication_key: row for row in rows}
@@ -113,7 +113,7 @@ def check_notices(world: World, model: Model) -> int:
 
 def check_storage(world: World) -> None:
     """A file is there for each export that is ready, and nothing else: no upload is open."""
-    with world.backends.database.read() as connection:
+    with world.backends.database.across.read() as connection:
         ready = connection.scalars(
             sa.text("SELECT storage_key FROM exports WHERE state = 'ready'")
         ).all()

@@ -113,14 +113,14 @@ class World:
         return True
 
     def schedule(self, workspace: str, name: str) -> Schedule:
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = schedules.by_name(connection, self.workspace_ids[workspace], name)
         assert found is not None
         return found
 
     def occurrence_of_render(self, export_id: str) -> str:
         """Return the occurrence that waits for a render."""
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             key = connection.scalar(
                 sa.select(occurrences.c.key).where(occurrences.c.export_id == export_id)
             )
@@ -129,7 +129,7 @@ class World:
 
     def person(self, workspace: str, name: str) -> str:
         """Return the id of a person."""
-        with self.backends.database.read() as connection:
+        with self.backends.database.across.read() as connection:
             found = people.by_name(connection, self.workspace_ids[workspace], name)
         assert found is not None
         return found.id
@@ -179,7 +179,7 @@ def build_world(
         files.append(folder / f"{workspace}.yaml")
         files[-1].write_text(yaml.safe_dump(organisation.catalog(workspace)))
     apply_catalog(backends.database, files, clock=clock, by=OPERATOR, environment=environment)
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         rows = connection.execute(sa.text("SELECT name, id FROM workspaces"))
         workspace_ids = {row.name: row.id for row in rows}
     return World(backends=backends, clock=clock, folder=folder, workspace_ids=workspace_ids)

@@ -14,6 +14,7 @@ from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.emptied import empty_tables
+from queries_orchestration_tests.postgres import as_owner, as_service
 from queries_orchestration_tests.store.valid_rows import SLOT
 
 
@@ -29,7 +30,7 @@ def shared_url(
         return
     server = request.getfixturevalue("postgres")
     url = server.create_database(template=request.getfixturevalue("postgres_template"))
-    yield url
+    yield as_service(url)
     server.drop(url)
 
 
@@ -42,7 +43,7 @@ def empty() -> Callable[[str], Database]:
         return Database(url, kept_connections=3)
 
     def emptied(url: str) -> Database:
-        with Database(url).transaction() as connection:  # which may take its time
+        with Database(as_owner(url)).across.transaction() as connection:  # which may take its time
             empty_tables(connection)
         return opened(url)
 

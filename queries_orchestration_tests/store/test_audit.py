@@ -24,6 +24,7 @@ from queries_orchestration.store import audit
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.refusals import record_refusal, refusals_recorded
 from queries_orchestration.store.tables import audit_events
+from queries_orchestration_tests.postgres import as_owner
 from queries_orchestration_tests.store.valid_rows import SLOT, fill, valid_rows
 
 YOUNG = datetime.now(UTC) - timedelta(days=364)
@@ -35,7 +36,7 @@ LAUNCHED = Subject("schedule", new_id())
 @pytest.fixture
 def filled(database: Database) -> Database:
     """Two workspaces whose trails are empty."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         fill(connection, "acme")
         fill(connection, "blue")
         connection.execute(sa.delete(audit_events))  # they are of long ago
@@ -54,13 +55,13 @@ def event(**changes: Any) -> AuditEvent:
 
 
 def record(database: Database, *events: AuditEvent) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         for one in events:
             audit.record(connection, one)
 
 
 def listing(database: Database, **options: Any) -> list[AuditEvent]:
-    with database.read() as connection:
+    with database.across.read() as connection:
         return audit.listing(connection, "acme", **({"limit": 100} | options))
 
 
@@ -116,7 +117,7 @@ def test_the_database_lets_nobody_change_an_event(
     record(filled, event(at=at))
     before = listing(filled)
 
-    with pytest.raises(IntegrityError), filled.transaction() as connection:
+    with pytest.raises(IntegrityError), filled.across.transaction() as connection:
         connection.execute(sa.update(audit_events).values(changes))
 
     assert listing(filled) == before
@@ -126,7 +127,7 @@ def test_the_database_lets_nobody_change_an_event(
 def test_the_database_lets_nobody_delete_an_event_of_a_year(filled: Database, at: datetime) -> None:
     record(filled, event(at=at))
 
-    with pytest.raises(IntegrityError), filled.transaction() as connection:
+    with pytest.raises(IntegrityError), filled.across.transaction() as connection:
         connection.execute(sa.delete(audit_events))
 
     assert len(listing(filled)) == 1
@@ -136,7 +137,7 @@ def test_what_is_older_than_a_year_may_be_deleted_and_nothing_else(filled: Datab
     young = event(at=YOUNG)
     record(filled, event(at=OLD), young)
 
-    with filled.transaction() as connection:
+    with filled.across.transaction() as connection:
         connection.execute(sa.delete(audit_events).where(audit_events.c.at < YOUNG))
 
     assert listing(filled) == [young]
@@ -149,10 +150,12 @@ def test_an_event_is_not_written_over(filled: Database, at: datetime) -> None:
     row = valid_rows("acme")["audit_events"] | {"id": one.id}
 
     words = "OR REPLACE" if filled.is_sqlite else ""
-    with pytest.raises(IntegrityError), filled.transaction() as connection:
+    with pytest.raises(IntegrityError), filled.across.transaction() as connection:
         connection.execute(sa.insert(audit_events).prefix_with(words).values(row))
     if not filled.is_sqlite:
-        with pytest.raises(IntegrityError), filled.transaction() as connection:
+        # Not by who owns the table, either.
+        owned = Database(as_owner(filled.url))
+        with pytest.raises(IntegrityError), owned.across.transaction() as connection:
             connection.execute(sa.text("TRUNCATE audit_events"))
 
     assert listing(filled) == [one]

@@ -73,23 +73,23 @@ def test_ten_thousand_that_wait_keep_nothing_of_today_from_its_offer(
     database: Database, schedules: int
 ) -> None:
     """Neither by their order, nor by their offers, nor by the time it takes to look."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         set_up(connection, "blue")
         insert_backfilled(connection, "acme", MANY, schedules=schedules)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         first = offer_waiting(connection, LANE, **LIMITS)
         again = offer_waiting(connection, LANE, **LIMITS)
     assert len(first) == min(PLACES, schedules)
     assert [one.priority for one in first] == [-1_000, -1_001][: len(first)]
     assert again == []
 
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         today = slot_key("acme-schedule-0", SLOT)
         insert_slot(connection, "acme", key=today, schedule_id="acme-schedule-0", slot=SLOT)
         others = insert_waiting(connection, "blue", 3)
     begun = time.monotonic()
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         made = offer_waiting(connection, LANE, **LIMITS)
     took = time.monotonic() - begun
 
@@ -99,7 +99,7 @@ def test_ten_thousand_that_wait_keep_nothing_of_today_from_its_offer(
 
 
 def test_what_a_run_has_of_a_backfill_counts_among_its_places(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         insert_backfilled(connection, "acme", 12, schedules=4)
         for offer in offer_waiting(connection, LANE, **LIMITS):
@@ -120,7 +120,7 @@ def test_what_a_run_has_of_a_backfill_counts_among_its_places(database: Database
 def test_they_take_turns_over_workspaces_and_are_offered_once_nothing_else_waits(
     database: Database,
 ) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         for workspace in ("acme", "blue"):
             set_up(connection, workspace)
             insert_backfilled(connection, workspace, 6, schedules=3)
@@ -136,7 +136,7 @@ def test_they_take_turns_over_workspaces_and_are_offered_once_nothing_else_waits
 
 
 def test_a_long_backfill_of_one_workspace_leaves_anothers_its_turns(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         for workspace, slots in (("acme", 40), ("blue", 4)):
             set_up(connection, workspace)
             insert_backfilled(connection, workspace, slots, schedules=4)
@@ -155,7 +155,7 @@ def test_a_long_backfill_of_one_workspace_leaves_anothers_its_turns(database: Da
 
 
 def test_however_much_waits_every_lane_with_work_is_told(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         insert_backfilled(connection, "acme", 1_100, schedules=3)
         last = sa.insert(tables.claims).values(
@@ -171,7 +171,7 @@ def test_however_much_waits_every_lane_with_work_is_told(database: Database) -> 
 
 
 def test_a_full_lane_offers_none_of_them(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         insert_backfilled(connection, "acme", 6, schedules=3)
         insert_waiting(connection, "acme", 20)
@@ -185,7 +185,7 @@ def test_a_full_lane_offers_none_of_them(database: Database) -> None:
 def test_what_waits_for_its_turn_is_not_stuck_but_what_was_offered_long_ago(
     database: Database,
 ) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         insert_backfilled(connection, "acme", 6, schedules=3)
         assert health.waiting_long(connection, longer_than=timedelta(minutes=30)) == []
@@ -199,7 +199,7 @@ def test_what_waits_for_its_turn_is_not_stuck_but_what_was_offered_long_ago(
 
 
 def test_one_that_somebody_works_by_hand_has_the_low_priority(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         insert_backfilled(connection, "acme", 1)
         key = slot_key("acme-schedule-0", SLOT - timedelta(days=60))
@@ -214,7 +214,7 @@ def test_one_that_somebody_works_by_hand_has_the_low_priority(database: Database
 def test_a_later_backfilled_slot_waits_for_an_earlier_one_of_today_and_not_the_other_way_round(
     database: Database,
 ) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         for day, via in ((1, "backfill"), (2, "recurrence"), (3, "backfill")):
             insert_slot(connection, "acme", key=f"{day}", slot=SLOT + timedelta(days=day), via=via)
@@ -227,7 +227,7 @@ def test_a_later_backfilled_slot_waits_for_an_earlier_one_of_today_and_not_the_o
 def test_a_missed_slot_waits_again_and_keeps_the_number_of_its_receives(
     database: Database,
 ) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         for number in range(4):
             key = slot_key("acme-schedule", SLOT + timedelta(days=number))
@@ -249,7 +249,7 @@ def test_a_missed_slot_waits_again_and_keeps_the_number_of_its_receives(
 
 
 def test_a_slot_that_has_a_record_is_not_missing(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         key = slot_key("acme-schedule", SLOT)
         insert_slot(connection, "acme", key=key)
@@ -281,12 +281,12 @@ def test_the_database_lets_nobody_take_an_outcome_back_but_a_backfill_a_missed_o
         code = "test" if outcome == "failed" else None
         return {"outcome": outcome, "settled_at": SLOT if outcome else None, "code": code}
 
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         insert_slot(connection, "acme", **settled(before))
 
     def change() -> None:
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             connection.execute(sa.update(tables.occurrences).values(via=via, **settled(after)))
 
     if allowed:

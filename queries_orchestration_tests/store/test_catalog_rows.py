@@ -91,10 +91,10 @@ def new_version(source: Source, dataset: StoredDataset, number: int) -> SourceVe
 
 
 def test_workspaces_are_found_by_id_and_by_name(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         other = new_workspace(connection, "other")
         acme = new_workspace(connection, "acme")
-    with database.read() as connection:
+    with database.across.read() as connection:
         assert workspaces.get(connection, acme.id) == acme
         assert workspaces.by_name(connection, "other") == other
         assert workspaces.listing(connection) == [acme, other]
@@ -103,23 +103,23 @@ def test_workspaces_are_found_by_id_and_by_name(database: Database) -> None:
 
 
 def test_a_changed_workspace_is_kept(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         other = new_workspace(connection, "other")
         acme = replace(new_workspace(connection, "acme"), title="Acme", written_by="file")
         workspaces.change(connection, acme)
-    with database.read() as connection:
+    with database.across.read() as connection:
         assert workspaces.listing(connection) == [acme, other]
 
 
 def test_people_are_seen_in_their_workspace_only(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         acme, other = new_workspace(connection, "acme"), new_workspace(connection, "other")
         ann, bob, other_ann = new_person(acme), new_person(acme, "bob"), new_person(other)
         for person in (bob, ann, other_ann):
             people.insert(connection, person)
         bob = replace(bob, address=None, roles=frozenset(), active=False)
         people.change(connection, bob)
-    with database.read() as connection:
+    with database.across.read() as connection:
         assert people.get(connection, acme.id, ann.id) == ann
         assert people.get(connection, other.id, ann.id) is None
         assert people.by_name(connection, other.id, "ann") == other_ann
@@ -128,7 +128,7 @@ def test_people_are_seen_in_their_workspace_only(database: Database) -> None:
 
 
 def test_a_dataset_is_kept_with_its_connection(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         acme, other = new_workspace(connection, "acme"), new_workspace(connection, "other")
         warehouse = new_connection(acme)
         datasets.insert_connection(connection, warehouse)
@@ -138,7 +138,7 @@ def test_a_dataset_is_kept_with_its_connection(database: Database) -> None:
         datasets.change_connection(connection, warehouse)
         flights = replace(flights, definition=DEFINITION | {"relation": "f"}, written_by="file")
         datasets.change(connection, flights)
-    with database.read() as connection:
+    with database.across.read() as connection:
         assert datasets.get(connection, acme.id, flights.id) == flights
         assert datasets.by_name(connection, acme.id, "flights") == flights
         assert datasets.listing(connection, acme.id) == [flights]
@@ -153,7 +153,7 @@ def test_a_dataset_is_kept_with_its_connection(database: Database) -> None:
 
 
 def test_every_version_of_a_source_is_kept(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         acme, other = new_workspace(connection, "acme"), new_workspace(connection, "other")
         warehouse = new_connection(acme)
         datasets.insert_connection(connection, warehouse)
@@ -164,7 +164,7 @@ def test_every_version_of_a_source_is_kept(database: Database) -> None:
         first, second = new_version(delays, flights, 1), new_version(delays, flights, 2)
         sources.add_version(connection, first)
         sources.add_version(connection, second)
-    with database.read() as connection:
+    with database.across.read() as connection:
         current = replace(delays, current_version=2)
         assert sources.get(connection, acme.id, delays.id) == current
         assert sources.by_name(connection, acme.id, "delays") == current
@@ -176,15 +176,15 @@ def test_every_version_of_a_source_is_kept(database: Database) -> None:
         assert sources.get(connection, other.id, delays.id) is None
         assert sources.by_name(connection, other.id, "delays") is None
         assert sources.listing(connection, other.id) == []
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         sources.change(connection, replace(current, archived=True, title="Old"))
-    with database.read() as connection:
+    with database.across.read() as connection:
         stored = sources.get(connection, acme.id, delays.id)
     assert stored == replace(current, archived=True, title="Old")
 
 
 def test_a_version_is_never_written_twice(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         acme = new_workspace(connection, "acme")
         warehouse = new_connection(acme)
         datasets.insert_connection(connection, warehouse)
@@ -193,21 +193,21 @@ def test_a_version_is_never_written_twice(database: Database) -> None:
         delays = new_source(acme)
         sources.insert(connection, delays)
         sources.add_version(connection, new_version(delays, flights, 1))
-    with pytest.raises(IntegrityError), database.transaction() as connection:
+    with pytest.raises(IntegrityError), database.across.transaction() as connection:
         sources.add_version(connection, new_version(delays, flights, 1))
 
 
 def test_a_dataset_cannot_point_into_another_workspace(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         acme, other = new_workspace(connection, "acme"), new_workspace(connection, "other")
         warehouse = new_connection(other)
         datasets.insert_connection(connection, warehouse)
-    with pytest.raises(IntegrityError), database.transaction() as connection:
+    with pytest.raises(IntegrityError), database.across.transaction() as connection:
         datasets.insert(connection, new_dataset(acme, warehouse))
 
 
 def test_a_version_cannot_point_into_another_workspace(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         acme, other = new_workspace(connection, "acme"), new_workspace(connection, "other")
         warehouse = new_connection(other)
         datasets.insert_connection(connection, warehouse)
@@ -219,33 +219,33 @@ def test_a_version_cannot_point_into_another_workspace(database: Database) -> No
         new_version(delays, flights, 1),
         replace(new_version(delays, flights, 1), workspace_id=other.id),
     ):
-        with pytest.raises(IntegrityError), database.transaction() as connection:
+        with pytest.raises(IntegrityError), database.across.transaction() as connection:
             sources.add_version(connection, misplaced)
 
 
 def test_a_row_needs_a_workspace_that_is_there(database: Database) -> None:
     nowhere = Workspace(id=new_id(), name="x", title="X", time_zone="UTC")
-    with pytest.raises(IntegrityError), database.transaction() as connection:
+    with pytest.raises(IntegrityError), database.across.transaction() as connection:
         people.insert(connection, new_person(nowhere))
-    with pytest.raises(IntegrityError), database.transaction() as connection:
+    with pytest.raises(IntegrityError), database.across.transaction() as connection:
         sources.insert(connection, new_source(nowhere))
 
 
 def test_a_name_is_taken_once_in_a_workspace(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         acme = new_workspace(connection, "acme")
         people.insert(connection, new_person(acme))
-    with pytest.raises(IntegrityError), database.transaction() as connection:
+    with pytest.raises(IntegrityError), database.across.transaction() as connection:
         people.insert(connection, new_person(acme))
-    with pytest.raises(IntegrityError), database.transaction() as connection:
+    with pytest.raises(IntegrityError), database.across.transaction() as connection:
         new_workspace(connection, "acme")
 
 
 def test_readers_go_on_while_somebody_writes_the_catalog(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         acme = new_workspace(connection, "acme")
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         lock_catalog(connection)
         workspaces.change(connection, replace(acme, title="New"))
-        with database.read() as reader:
+        with database.across.read() as reader:
             assert workspaces.by_name(reader, "acme") == acme

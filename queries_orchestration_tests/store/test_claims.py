@@ -27,7 +27,7 @@ LANE = "export"
 @pytest.fixture
 def waiting(database: Database) -> Database:
     """A store with one piece of work that waits, and a second workspace."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         set_up(connection, "blue")
         claims.wait(connection, "acme", KEY, lane=LANE)
@@ -35,21 +35,21 @@ def waiting(database: Database) -> Database:
 
 
 def claim(database: Database) -> Claim:
-    with database.read() as connection:
+    with database.across.read() as connection:
         found = claims.get(connection, "acme", KEY)
     assert found is not None
     return found
 
 
 def offer(database: Database, *, lease: float = 60) -> Offer:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         made = offer_one(connection, "acme", KEY, live_limit=None, lease=lease)
     assert made is not None
     return made
 
 
 def start(database: Database, number: int, *, workspace: str = "acme") -> Receive | None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         return claims.start(connection, workspace, KEY, offer_number=number, run_id="run")
 
 
@@ -60,13 +60,13 @@ def started(database: Database) -> Receive:
 
 
 def wait_again(database: Database, receive: Receive, *, delay: float = 0) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         claims.wait_again(connection, receive, code="source_unavailable", delay=delay)
 
 
 def rows(database: Database) -> list[object]:
     """Return everything that claims write."""
-    with database.read() as connection:
+    with database.across.read() as connection:
         return [
             sorted(map(tuple, connection.execute(sa.select(table))), key=repr)
             for table in (tables.claims, tables.offers, tables.receives)
@@ -76,14 +76,14 @@ def rows(database: Database) -> list[object]:
 def receives(database: Database) -> list[tuple[int, str | None, bool]]:
     """Return the attempts: number, code, whether it has ended."""
     table = tables.receives
-    with database.read() as connection:
+    with database.across.read() as connection:
         found = connection.execute(sa.select(table).order_by(table.c.number)).all()
     return [(row.number, row.code, row.ended_at is not None) for row in found]
 
 
 def offers(database: Database) -> list[tuple[int, str]]:
     table = tables.offers
-    with database.read() as connection:
+    with database.across.read() as connection:
         found = connection.execute(sa.select(table).order_by(table.c.number)).all()
     return [(row.number, row.state) for row in found]
 
@@ -92,20 +92,20 @@ def between(
     database: Database, do: Callable[[Connection], object]
 ) -> tuple[datetime, object, datetime]:
     """Do something in a transaction; returns the database's instants around it, and the answer."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         before = store_database.now(connection)
         answer = do(connection)
         return before, answer, store_database.now(connection)
 
 
 def set_silent(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         hour_ago = store_database.now(connection) - timedelta(hours=1)
         connection.execute(sa.update(tables.claims).values(heartbeat_at=hour_ago))
 
 
 def test_new_work_waits_from_now_by_the_databases_clock_and_is_nobodys(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
 
     before, _, after = between(
@@ -126,7 +126,7 @@ def test_new_work_waits_from_now_by_the_databases_clock_and_is_nobodys(database:
         heartbeat_at=None,
         backfill=False,
     )
-    with database.read() as connection:
+    with database.across.read() as connection:
         assert claims.get(connection, "blue", KEY) is None
 
 
@@ -189,7 +189,7 @@ def test_work_that_waits_again_waits_its_delay_and_is_taken_under_the_next_numbe
     assert before + minute <= found.not_before <= after + minute
     assert (found.state, found.heartbeat_at, found.lease_until) == ("waiting", None, None)
     assert receives(waiting) == [(1, "out_of_reach", True)]
-    with waiting.transaction() as connection:
+    with waiting.across.transaction() as connection:
         assert offer_one(connection, "acme", KEY, live_limit=None, lease=60) is None
         connection.execute(sa.update(tables.claims).values(not_before=before))
     assert start(waiting, 1) is None
@@ -214,7 +214,7 @@ def test_the_database_itself_begins_no_fourth_receive(waiting: Database) -> None
 def test_work_that_waits_is_ended_with_its_offer(waiting: Database) -> None:
     made = offer(waiting)
 
-    with waiting.transaction() as connection:
+    with waiting.across.transaction() as connection:
         assert not claims.end_running(connection, "acme", KEY)
         assert not claims.end_waiting(connection, "blue", KEY)
         assert claims.end_waiting(connection, "acme", KEY)
@@ -228,7 +228,7 @@ def test_work_that_waits_is_ended_with_its_offer(waiting: Database) -> None:
 def test_work_that_a_run_holds_is_ended_against_its_will(waiting: Database) -> None:
     receive = started(waiting)
 
-    with waiting.transaction() as connection:
+    with waiting.across.transaction() as connection:
         assert not claims.end_waiting(connection, "acme", KEY)
         assert not claims.end_running(connection, "blue", KEY)
         assert claims.end_running(connection, "acme", KEY)
@@ -238,7 +238,7 @@ def test_work_that_a_run_holds_is_ended_against_its_will(waiting: Database) -> N
     assert (found.state, found.heartbeat_at) == ("done", None)
     assert (offers(waiting), receives(waiting)) == ([(1, "taken")], [(1, None, True)])
     known = rows(waiting)
-    with pytest.raises(ReceiveLost), waiting.transaction() as connection:
+    with pytest.raises(ReceiveLost), waiting.across.transaction() as connection:
         claims.hold(connection, receive)
     assert rows(waiting) == known
 
@@ -268,11 +268,11 @@ def test_work_that_changes_hands_meanwhile_is_not_overlooked(
     receive = None if does is _starts else start(waiting, made.number)
 
     def end() -> bool:
-        with Database(waiting.url).transaction() as connection:
+        with Database(waiting.url).across.transaction() as connection:
             return claims.end_held_or_not(connection, "acme", KEY)
 
     with ThreadPoolExecutor(1) as thread:
-        with waiting.transaction() as connection:
+        with waiting.across.transaction() as connection:
             does(connection, made, receive)
             ending = thread.submit(end)
             time.sleep(0.1)
@@ -286,13 +286,13 @@ def test_a_silent_receive_is_taken_over_by_one_recovery_only(waiting: Database) 
     receive = started(waiting)
 
     def take(number: int = receive.number) -> bool:
-        with Database(waiting.url).transaction() as connection:
+        with Database(waiting.url).across.transaction() as connection:
             return claims.take_silent(connection, Receive("acme", KEY, number), silence=60)
 
     assert not take()  # it is not silent
     set_silent(waiting)
     assert not take(receive.number + 1)
-    with waiting.transaction() as connection:
+    with waiting.across.transaction() as connection:
         strange = Receive("blue", KEY, receive.number)
         assert not claims.take_silent(connection, strange, silence=60)
     with ThreadPoolExecutor(4) as threads:
@@ -300,13 +300,13 @@ def test_a_silent_receive_is_taken_over_by_one_recovery_only(waiting: Database) 
     assert claim(waiting).state == "running"
 
     set_silent(waiting)
-    with waiting.transaction() as connection:
+    with waiting.across.transaction() as connection:
         claims.hold(connection, receive)  # the worker is alive after all
     assert not take()
 
 
 def test_of_silent_receives_the_longest_silent_come_first(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         for key in ("a", "b", "c", "waits"):
             claims.wait(connection, "acme", key, lane=LANE)
@@ -323,7 +323,7 @@ def test_of_silent_receives_the_longest_silent_come_first(database: Database) ->
                 .values(heartbeat_at=at - timedelta(seconds=seconds))
             )
 
-    with database.read() as connection:
+    with database.across.read() as connection:
         silent = cross_workspace.silent_receives(connection, silence=60, limit=10)
         first = cross_workspace.silent_receives(connection, silence=60, limit=1)
 
@@ -341,7 +341,7 @@ def test_only_the_receive_that_holds_the_claim_may_write(waiting: Database, lost
         wait_again(waiting, receive)
     if lost_to == "newer":
         assert started(waiting).number == 2
-    with waiting.transaction() as connection:
+    with waiting.across.transaction() as connection:
         if lost_to == "ended":
             claims.end(connection, receive)
         if lost_to == "cancelled":
@@ -358,7 +358,7 @@ def test_only_the_receive_that_holds_the_claim_may_write(waiting: Database, lost
         lambda connection: claims.end(connection, receive),
     ]
     for write in writes:
-        with waiting.transaction() as connection, pytest.raises(ReceiveLost):
+        with waiting.across.transaction() as connection, pytest.raises(ReceiveLost):
             write(connection)
 
     assert rows(waiting) == known
@@ -370,14 +370,14 @@ def test_a_finished_claim_never_starts_again(waiting: Database, end: str) -> Non
     receive = Receive("acme", KEY, 1)
     if end != "ended while it waited":
         assert start(waiting, made.number) == receive
-    with waiting.transaction() as connection:
+    with waiting.across.transaction() as connection:
         if end == "ended":
             claims.end(connection, receive)
         else:
             assert claims.end_held_or_not(connection, "acme", KEY)
     known = rows(waiting)
 
-    with waiting.transaction() as connection:
+    with waiting.across.transaction() as connection:
         assert not claims.end_held_or_not(connection, "acme", KEY)
         assert not claims.end_waiting(connection, "acme", KEY)
         assert not claims.end_running(connection, "acme", KEY)

@@ -100,7 +100,7 @@ IN_ANOTHER_WORKSPACE: list[tuple[str, dict[str, Any], str]] = [
 def filled(shared_url: str, empty: Callable[[str], Database]) -> Database:
     """A store with a valid row in every table for two workspaces; nothing here changes it."""
     database = empty(shared_url)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         fill(connection, "acme")
         fill(connection, "blue")
     return database
@@ -109,7 +109,7 @@ def filled(shared_url: str, empty: Callable[[str], Database]) -> Database:
 def refused_update(database: Database, table: str, changes: dict[str, Any]) -> str:
     """Change acme's row of ``table``; returns the rule that refused it."""
     changed = metadata.tables[table]
-    with pytest.raises(IntegrityError) as refused, database.transaction() as connection:
+    with pytest.raises(IntegrityError) as refused, database.across.transaction() as connection:
         connection.execute(sa.update(changed).where(*of_acme(changed)).values(changes))
     return broken_rule(refused.value)
 
@@ -122,7 +122,7 @@ def of_acme(table: sa.Table) -> list[sa.ColumnElement[bool]]:
 
 def refused_insert(database: Database, table: str, row: dict[str, Any]) -> str:
     """Insert a row; returns the rule that refused it."""
-    with pytest.raises(IntegrityError) as refused, database.transaction() as connection:
+    with pytest.raises(IntegrityError) as refused, database.across.transaction() as connection:
         connection.execute(sa.insert(metadata.tables[table]).values(row))
     return broken_rule(refused.value)
 
@@ -175,7 +175,7 @@ def test_an_event_that_breaks_a_rule_is_refused(
 @pytest.mark.parametrize("changes", GOOD_EVENTS)
 def test_an_event_that_keeps_the_rules_is_taken(filled: Database, changes: dict[str, Any]) -> None:
     event = valid_rows("acme")["audit_events"] | {"id": "new"} | changes
-    with filled.transaction() as connection, connection.begin_nested() as attempt:
+    with filled.across.transaction() as connection, connection.begin_nested() as attempt:
         connection.execute(sa.insert(metadata.tables["audit_events"]).values(event))
         attempt.rollback()
 
@@ -216,7 +216,7 @@ def test_a_row_that_keeps_the_rules_is_taken(
     filled: Database, table: str, changes: dict[str, Any]
 ) -> None:
     changed = metadata.tables[table]
-    with filled.transaction() as connection, connection.begin_nested() as attempt:
+    with filled.across.transaction() as connection, connection.begin_nested() as attempt:
         done = connection.execute(sa.update(changed).where(*of_acme(changed)).values(changes))
         assert done.rowcount == 1
         attempt.rollback()
@@ -243,7 +243,7 @@ def test_a_click_of_a_person_is_queued_once(filled: Database) -> None:
         valid_rows(workspace)["exports"] | asked | {"id": name, "storage_key": name}
         for workspace, name in (("acme", "one"), ("blue", "two"), ("acme", "three"))
     ]
-    with filled.transaction() as connection, connection.begin_nested() as attempt:
+    with filled.across.transaction() as connection, connection.begin_nested() as attempt:
         for row in rows[:2]:  # another workspace's click is another one
             connection.execute(sa.insert(table).values(row))
         with pytest.raises(IntegrityError) as refused:
@@ -283,7 +283,7 @@ def test_a_claim_is_of_a_workspace(filled: Database) -> None:
 def test_two_recipients_do_not_share_a_position(filled: Database) -> None:
     person = valid_rows("acme")["people"] | {"id": "other", "name": "other"}
     recipient = valid_rows("acme")["schedule_recipients"] | {"person_id": "other"}
-    with filled.transaction() as connection, connection.begin_nested() as attempt:
+    with filled.across.transaction() as connection, connection.begin_nested() as attempt:
         connection.execute(sa.insert(metadata.tables["people"]).values(person))
         with pytest.raises(IntegrityError) as refused:
             connection.execute(sa.insert(metadata.tables["schedule_recipients"]).values(recipient))

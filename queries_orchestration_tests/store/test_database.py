@@ -29,12 +29,12 @@ instants = st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=off
 
 
 def insert_workspace(database: Database, name: str) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         connection.execute(sa.insert(workspaces).values(valid_rows(name)["workspaces"]))
 
 
 def names(database: Database) -> list[str]:
-    with database.read() as connection:
+    with database.across.read() as connection:
         return list(connection.scalars(sa.select(workspaces.c.name).order_by(workspaces.c.name)))
 
 
@@ -42,7 +42,7 @@ def test_a_transaction_that_fails_writes_nothing(database: Database) -> None:
     insert_workspace(database, "acme")
 
     def insert_both(second: str) -> None:
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             connection.execute(sa.insert(workspaces).values(valid_rows("blue")["workspaces"]))
             connection.execute(sa.insert(workspaces).values(valid_rows(second)["workspaces"]))
             raise ZeroDivisionError
@@ -56,7 +56,7 @@ def test_a_transaction_that_fails_writes_nothing(database: Database) -> None:
 
 
 def test_a_reader_sees_nothing_that_is_not_committed_and_does_not_wait(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         connection.execute(sa.insert(workspaces).values(valid_rows("acme")["workspaces"]))
         assert names(database) == []
     assert names(database) == ["acme"]
@@ -64,7 +64,7 @@ def test_a_reader_sees_nothing_that_is_not_committed_and_does_not_wait(database:
 
 @SQLITE_ONLY
 def test_two_writers_wait_for_each_other_rather_than_fail(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
     streak = metadata.tables["schedules"].c.failure_streak
     ready = threading.Barrier(3)
@@ -73,7 +73,7 @@ def test_two_writers_wait_for_each_other_rather_than_fail(database: Database) ->
         own = Database(database.url)
         ready.wait(10)
         for _ in range(10):
-            with own.transaction() as connection:
+            with own.across.transaction() as connection:
                 seen = connection.scalar(sa.select(streak))
                 assert seen is not None
                 connection.execute(sa.update(streak.table).values(failure_streak=seen + 1))
@@ -82,7 +82,7 @@ def test_two_writers_wait_for_each_other_rather_than_fail(database: Database) ->
         for done in [threads.submit(count_up) for _ in range(3)]:
             done.result()
 
-    with database.read() as connection:
+    with database.across.read() as connection:
         assert connection.scalar(sa.select(streak)) == 30
 
 
@@ -93,7 +93,7 @@ def test_a_writer_who_waits_too_long_is_told_that_the_store_is_busy(
     monkeypatch.setattr(store_database, "SQLITE_BUSY_SECONDS", 0.05)
     impatient = Database(database.url)
 
-    with database.transaction(), pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
+    with database.across.transaction(), pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
         insert_workspace(impatient, "acme")
 
     insert_workspace(impatient, "acme")
@@ -102,7 +102,7 @@ def test_a_writer_who_waits_too_long_is_told_that_the_store_is_busy(
 
 def test_now_is_the_databases_instant_and_moves_within_a_transaction(database: Database) -> None:
     before = datetime.now(UTC) - timedelta(milliseconds=1)  # SQLite tells whole milliseconds
-    with database.read() as connection:
+    with database.across.read() as connection:
         first = store_database.now(connection)
         time.sleep(0.005)
         second = store_database.now(connection)
@@ -115,7 +115,7 @@ def test_a_naive_instant_is_refused(database: Database) -> None:
     naive = datetime(2027, 1, 4, 7, 0)  # noqa: DTZ001
     with (
         pytest.raises(StatementError, match="an instant needs a time zone"),
-        database.transaction() as connection,
+        database.across.transaction() as connection,
     ):
         connection.execute(sa.select(sa.literal(naive, Instant)))
 
@@ -131,7 +131,7 @@ def test_instants_are_kept_to_the_microsecond_and_sort_as_time(
         {"dispatcher": str(number), "holder": "test", "pass_started_at": instant}
         for number, instant in enumerate(kept)
     ]
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         connection.execute(sa.delete(dispatcher_heartbeats))
         connection.execute(sa.insert(dispatcher_heartbeats), rows)
         found = list(connection.scalars(sa.select(column).order_by(column)))
@@ -155,12 +155,12 @@ def test_a_refused_row_is_told_without_its_values(
     database: Database, changes: dict[str, str], rule: str
 ) -> None:
     row = valid_rows("acme")["people"]
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
 
     with (
         pytest.raises(IntegrityError, match=rule) as refused,
-        database.transaction() as connection,
+        database.across.transaction() as connection,
     ):
         connection.execute(sa.insert(people).values(row | changes))
 
@@ -202,28 +202,28 @@ def test_kept_connections_that_the_server_has_ended_meanwhile_fail_nobody(
     url = postgres.create_database()
     kept = Database(url, kept_connections=3)
     ours = sa.text("SELECT pg_backend_pid()")
-    with kept.read() as one, kept.read() as other:
+    with kept.across.read() as one, kept.across.read() as other:
         backends = {one.scalar(ours), other.scalar(ours)}
     assert len(backends) == 2
-    with kept.read() as again:
+    with kept.across.read() as again:
         assert again.scalar(ours) in backends
     with Database(url).session() as operator:
         for backend in backends:
             assert operator.scalar(sa.text(f"SELECT pg_terminate_backend({backend}, 5000)"))
     # Idle for longer than a moment: it is found out before anything is asked of it.
     monkeypatch.setattr(store_database, "IDLE_SECONDS", -1.0)
-    with kept.read() as one, kept.read() as other:
+    with kept.across.read() as one, kept.across.read() as other:
         assert not {one.scalar(ours), other.scalar(ours)} & backends
     # A moment later it is told as what it is, and what comes next is served.
     monkeypatch.setattr(store_database, "IDLE_SECONDS", 60.0)
     kept = Database(url, kept_connections=1)
-    with kept.read() as one:
+    with kept.across.read() as one:
         (backend,) = {one.scalar(ours)}
     with Database(url).session() as operator:
         assert operator.scalar(sa.text(f"SELECT pg_terminate_backend({backend}, 5000)"))
-    with pytest.raises(StoreUnavailable), kept.read() as one:
+    with pytest.raises(StoreUnavailable), kept.across.read() as one:
         one.scalar(ours)
-    with kept.read() as one:
+    with kept.across.read() as one:
         assert one.scalar(ours) is not None
 
 
@@ -240,7 +240,7 @@ def test_a_connection_that_failed_is_not_kept_nor_what_it_began_with(
             operator.execute(sa.text(f"ALTER DATABASE {name} {change}"))
 
     def write() -> None:
-        with kept.transaction() as connection:
+        with kept.across.transaction() as connection:
             connection.execute(sa.text("CREATE TABLE IF NOT EXISTS things (number integer)"))
 
     set_default("SET default_transaction_read_only = on")
@@ -251,11 +251,11 @@ def test_a_connection_that_failed_is_not_kept_nor_what_it_began_with(
     write()
     # What was asked of it wrongly is no fault of the connection.
     ours = sa.text("SELECT pg_backend_pid()")
-    with kept.read() as connection:
+    with kept.across.read() as connection:
         backend = connection.scalar(ours)
-    with pytest.raises(ProgrammingError), kept.read() as connection:
+    with pytest.raises(ProgrammingError), kept.across.read() as connection:
         connection.execute(sa.text("SELECT nothing"))
-    with kept.read() as connection:
+    with kept.across.read() as connection:
         assert connection.scalar(ours) == backend
     postgres.drop(url)
 
@@ -267,9 +267,9 @@ def test_a_statement_of_a_server_that_people_wait_for_ends(
     url = postgres.create_database()
     kept = Database(url, kept_connections=1)
     for opened in (kept.read, kept.glance):
-        with pytest.raises(StoreUnavailable), opened() as connection:
+        with pytest.raises(StoreUnavailable), opened("any") as connection:
             connection.execute(sa.text("SELECT pg_sleep(60)"))
-    with kept.read() as connection:
+    with kept.across.read() as connection:
         assert connection.scalar(sa.text("SELECT 1")) == 1
         waits = connection.connection.driver_connection.info.dsn_parameters  # type: ignore[union-attr]
         assert waits["tcp_user_timeout"] == "20000"  # a host that went silent is given up, too

@@ -58,7 +58,7 @@ def is_free(database: Database) -> bool:
 
 def keys_of_slots(database: Database, count: int) -> list[str]:
     """The keys that the schedule's first slots must have."""
-    with database.read() as connection:
+    with database.across.read() as connection:
         schedule = schedules.get(connection, "acme", "acme-schedule")
     assert schedule is not None
     assert schedule.next_slot == SLOT + count * DAY
@@ -66,7 +66,7 @@ def keys_of_slots(database: Database, count: int) -> list[str]:
 
 
 def admitted(database: Database) -> list[str]:
-    with database.read() as connection:
+    with database.across.read() as connection:
         return list(connection.scalars(sa.select(occurrences.c.key).order_by(occurrences.c.slot)))
 
 
@@ -101,7 +101,7 @@ def test_two_processes_that_run_a_pass_at_once_admit_a_slot_once(
     database: Database, environment: Mapping[str, str]
 ) -> None:
     """Case Q03."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
 
     with child(environment, "pass") as one, child(environment, "pass") as other:
@@ -126,7 +126,7 @@ def test_a_slot_is_admitted_once_though_the_lock_did_not_hold(
     def everybody_alone(_database: Database) -> Iterator[bool]:
         yield True
 
-    with backends.database.transaction() as connection:
+    with backends.database.across.transaction() as connection:
         set_up(connection, "acme")
     run_pass(backends, NoRuns(), at=SLOT - DAY, offer=True)
     monkeypatch.setattr(dispatchers, "only_pass", everybody_alone)

@@ -21,6 +21,7 @@ from queries_orchestration.store.tables import (
     receives,
     schedules,
 )
+from queries_orchestration_tests.postgres import as_owner
 from queries_orchestration_tests.store.valid_rows import SLOT, insert_waiting, set_up, valid_rows
 
 MINUTE = timedelta(minutes=1)
@@ -43,9 +44,10 @@ def plans(
             ways cost as much, and which one is taken would be chance.
     """
     asked: list[tuple[str, Any]] = []
-    with database.transaction() as connection:
+    with Database(as_owner(database.url)).across.transaction() as connection:
         for table in metadata.sorted_tables:
             connection.exec_driver_sql(f"ANALYZE {table.name}")
+    with database.across.transaction() as connection:
         if not database.is_sqlite:
             for way in avoided:
                 connection.exec_driver_sql(f"SET LOCAL enable_{way} = off")
@@ -79,7 +81,7 @@ def uses(plan: str, index: str, table: str) -> bool:
 def insert_schedules(database: Database, rows: list[dict[str, Any]]) -> None:
     """Insert schedules, each with its changes to the valid row."""
     common = valid_rows("acme")["schedules"]
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         connection.execute(sa.delete(schedules))
         connection.execute(
@@ -92,7 +94,7 @@ def insert_schedules(database: Database, rows: list[dict[str, Any]]) -> None:
 
 
 def due(database: Database, limit: int = 50) -> list[str]:
-    with database.read() as connection:
+    with database.across.read() as connection:
         found = cross_workspace.due_schedules(connection, SLOT, limit=limit)
     return [schedule.id for schedule in found]
 
@@ -151,17 +153,18 @@ def is_one_range(plan: str) -> bool:
 
 def test_a_due_scan_without_its_index_is_seen(database: Database) -> None:
     insert_schedules(database, [{"id": str(number)} for number in range(3_000)])
+    owned = Database(as_owner(database.url))
 
     def scan(connection: Connection) -> None:
         connection.exec_driver_sql("DROP INDEX ix_schedules_due")
         cross_workspace.due_schedules(connection, SLOT, limit=50)
 
-    (plan,) = plans(database, scan, schedules, avoided=OTHER_WAYS)
+    (plan,) = plans(owned, scan, schedules, avoided=OTHER_WAYS)
     try:
         assert not is_one_range(plan), plan
     finally:
         schedules_index = next(one for one in schedules.indexes if one.name == "ix_schedules_due")
-        with database.transaction() as connection:
+        with owned.across.transaction() as connection:
             schedules_index.create(connection)
 
 
@@ -169,7 +172,7 @@ def test_a_due_scan_without_its_index_is_seen(database: Database) -> None:
 def history(database: Database) -> Database:
     """A store in which thousands of slots are delivered and their files are gone."""
     rows = valid_rows("acme")
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         settled = rows["occurrences"] | {
             "export_id": None,
@@ -212,7 +215,7 @@ def history(database: Database) -> Database:
 
 
 def test_looking_for_what_may_be_offered_reads_what_is_not_done(history: Database) -> None:
-    with history.transaction() as connection:
+    with history.across.transaction() as connection:
         keys = insert_waiting(connection, "acme", 12)
         insert_waiting(connection, "acme", 12, lane="export")
     offered: list[str] = []
@@ -232,7 +235,7 @@ def test_looking_for_what_may_be_offered_reads_what_is_not_done(history: Databas
 def test_looking_for_live_offers_silence_and_what_waits_reads_what_is_not_done(
     history: Database,
 ) -> None:
-    with history.transaction() as connection:
+    with history.across.transaction() as connection:
         insert_waiting(connection, "acme", 12)
         cross_workspace.offer_waiting(connection, "delivery", live_limit=9, lease=60)
 
@@ -252,7 +255,7 @@ def test_looking_for_live_offers_silence_and_what_waits_reads_what_is_not_done(
 def test_looking_for_notices_to_send_reads_what_was_not_concluded(history: Database) -> None:
     row = valid_rows("acme")["notices"]
     done = {"state": "sent", "concluded_at": SLOT}
-    with history.transaction() as connection:
+    with history.across.transaction() as connection:
         connection.execute(
             sa.insert(notices),
             [
@@ -284,7 +287,7 @@ def test_looking_for_files_to_remove_reads_what_is_kept_or_left(history: Databas
         "sha256": "0" * 64,
         "completed_at": SLOT,
     }
-    with history.transaction() as connection:
+    with history.across.transaction() as connection:
         connection.execute(
             sa.insert(exports),
             [

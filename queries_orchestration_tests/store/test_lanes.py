@@ -28,7 +28,7 @@ DAY = timedelta(days=1)
 @pytest.fixture
 def acme(database: Database) -> Database:
     """A store with two workspaces in which nothing waits."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         set_up(connection, "blue")
     return database
@@ -38,7 +38,7 @@ def insert(
     database: Database, lane: str, count: int, *, workspace: str = "acme", late: int = 0
 ) -> list[str]:
     """Let work wait in ``lane``, from ``late`` days after the other work; returns its keys."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         return insert_waiting(
             connection, workspace, count, lane=lane, not_before=LONG_AGO + late * DAY
         )
@@ -47,14 +47,14 @@ def insert(
 def offer(
     database: Database, lane: str, *, live_limit: int = 16, at_most: int | None = None
 ) -> list[Offer]:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         return offer_waiting(connection, lane, live_limit=live_limit, lease=60, at_most=at_most)
 
 
 def one(
     database: Database, key: str, *, live_limit: int | None, workspace: str = "acme"
 ) -> Offer | None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         return offer_one(connection, workspace, key, live_limit=live_limit, lease=60)
 
 
@@ -67,7 +67,7 @@ def test_an_offer_is_of_one_lane_and_of_no_other(acme: Database) -> None:
         assert {each.schedule_id for each in made} == {
             "acme-schedule" if lane == "delivery" else None
         }
-        with acme.read() as connection:
+        with acme.across.read() as connection:
             assert [each.key for each in live_offers(connection, lane, limit=9)] == keys[lane]
 
 
@@ -114,7 +114,7 @@ def test_an_offer_out_of_turn_waits_for_room_in_its_own_lane(acme: Database) -> 
         workspace_id="acme", key=keys[1], schedule_id=None, lane="export", number=1, priority=-1
     )
     assert one(acme, keys[2], live_limit=2) is None
-    with acme.transaction() as connection:
+    with acme.across.transaction() as connection:
         assert claims.start(connection, "acme", keys[0], offer_number=1, run_id="run")
     assert one(acme, keys[2], live_limit=2) is not None
 
@@ -131,7 +131,7 @@ def test_a_run_that_is_there_already_needs_no_room(acme: Database) -> None:
 
 def test_an_offer_out_of_turn_is_of_its_workspace_and_of_what_may_start(acme: Database) -> None:
     (key,) = insert(acme, "export", 1)
-    with acme.transaction() as connection:
+    with acme.across.transaction() as connection:
         insert_slot(connection, "acme")
         insert_slot(connection, "acme", key="next", slot=SLOT + DAY)
 
@@ -164,7 +164,7 @@ def test_an_offer_out_of_turn_and_another_keep_within_the_limit_together(
         target=lambda: made_by_other.append(other(Database(acme.url), second))
     )
 
-    with acme.transaction() as connection:
+    with acme.across.transaction() as connection:
 
         def let_the_other_in(*arguments: object) -> None:
             if str(arguments[2]).startswith("UPDATE") and not thread.ident:

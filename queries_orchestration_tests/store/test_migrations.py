@@ -32,13 +32,14 @@ from queries_orchestration.store import (
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.migrate import is_current, upgrade
 from queries_orchestration.store.tables import metadata
+from queries_orchestration_tests.postgres import as_owner
 from queries_orchestration_tests.store.valid_rows import SLOT, fill, valid_rows
 
 
 @pytest.fixture
 def fresh(store_url: str) -> Database:
     """A store of the test's own, whose tables it may change."""
-    return Database(store_url)
+    return Database(as_owner(store_url))
 
 
 def rules_of(connection: Connection) -> dict[str, set[str | None]]:
@@ -56,7 +57,7 @@ def rules_of(connection: Connection) -> dict[str, set[str | None]]:
 
 
 def test_the_migrated_tables_are_those_of_the_code(database: Database) -> None:
-    with database.read() as connection:
+    with database.across.read() as connection:
         options = {"compare_type": True, "compare_server_default": True}
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, metadata) == []
@@ -64,7 +65,7 @@ def test_the_migrated_tables_are_those_of_the_code(database: Database) -> None:
 
 def test_the_migrated_rules_are_those_of_the_code(database: Database) -> None:
     kinds = (CheckConstraint, ForeignKeyConstraint, UniqueConstraint)
-    with database.read() as connection:
+    with database.across.read() as connection:
         assert rules_of(connection) == {
             table.name: {
                 *(str(rule.name) for rule in table.constraints if isinstance(rule, kinds)),
@@ -82,7 +83,7 @@ def test_each_migrated_check_says_the_same_as_the_code(fresh: Database) -> None:
             for table in metadata.tables
         }
 
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         migrated = checks(connection)
         metadata.drop_all(connection)
         metadata.create_all(connection)
@@ -90,13 +91,13 @@ def test_each_migrated_check_says_the_same_as_the_code(fresh: Database) -> None:
 
 
 def test_a_second_upgrade_changes_nothing(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         fill(connection, "acme")
 
     upgrade(database.url)
 
     assert is_current(database.url)
-    with database.read() as connection:
+    with database.across.read() as connection:
         filled = [
             table.name
             for table in metadata.sorted_tables
@@ -116,11 +117,11 @@ def test_a_database_is_current_once_it_is_upgraded(database_url: str) -> None:
 def test_the_way_back_leaves_nothing_and_can_be_gone_again(fresh: Database) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "base")
 
-    with fresh.read() as connection:
+    with fresh.across.read() as connection:
         assert sa.inspect(connection).get_table_names() == ["alembic_version"]
     assert not is_current(fresh.url)
     upgrade(fresh.url)
@@ -130,7 +131,7 @@ def test_the_way_back_leaves_nothing_and_can_be_gone_again(fresh: Database) -> N
 def test_files_of_before_their_record_are_still_there(fresh: Database) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         fill(connection, "acme")
         connection.execute(
             sa.text(
@@ -138,13 +139,13 @@ def test_files_of_before_their_record_are_still_there(fresh: Database) -> None:
                 " completed_at = created_at, expires_at = created_at"
             )
         )
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "0002")
 
     upgrade(fresh.url)
 
-    with fresh.read() as connection:
+    with fresh.across.read() as connection:
         export = exports.get(connection, "acme", "acme-export")
         workspace = workspaces.get(connection, "acme")
     assert export is not None
@@ -160,7 +161,7 @@ def test_recipients_who_are_people_are_kept_on_the_way_back_and_again(fresh: Dat
     before = ScriptDirectory.from_config(config).get_revision("0006").down_revision
     assert isinstance(before, str)
     people_only = ("schedule_recipients", "deliveries", "downloads")
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         fill(connection, "acme")
         fill(connection, "blue")
         rows = {table: rows_of(connection, table) for table in people_only}
@@ -180,7 +181,7 @@ def test_recipients_who_are_people_are_kept_on_the_way_back_and_again(fresh: Dat
             connection.execute(sa.insert(metadata.tables[table]).values(row))
         rules = rules_of(connection)
 
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, before)
         counts = {
@@ -190,7 +191,7 @@ def test_recipients_who_are_people_are_kept_on_the_way_back_and_again(fresh: Dat
         assert counts == dict.fromkeys(people_only, 2)
     upgrade(fresh.url)
 
-    with fresh.read() as connection:
+    with fresh.across.read() as connection:
         assert {table: rows_of(connection, table) for table in people_only} == rows
         assert rules_of(connection) == rules
 
@@ -207,7 +208,7 @@ def test_who_was_being_sent_to_before_submissions_were_counted_may_have_the_mess
 ) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         fill(connection, "acme")
         fill(connection, "blue")
         connection.execute(
@@ -216,13 +217,13 @@ def test_who_was_being_sent_to_before_submissions_were_counted_may_have_the_mess
                 " WHERE workspace_id = 'blue'"
             )
         )
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "0004")
 
     upgrade(fresh.url)
 
-    with fresh.read() as connection:
+    with fresh.across.read() as connection:
         (sending,) = deliveries.of_occurrence(connection, "acme", "acme-key")
         (unsent,) = deliveries.of_occurrence(connection, "blue", "blue-key")
     assert (sending.state, sending.unanswered, sending.resubmitted_at) == ("sending", 1, None)
@@ -234,7 +235,7 @@ def test_mailboxes_are_remembered_and_folded_anew(fresh: Database) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
     capitals, final = "\N{GREEK CAPITAL LETTER SIGMA}", "\N{GREEK SMALL LETTER FINAL SIGMA}"
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         for workspace in ("acme", "blue"):
             fill(connection, workspace)
         connection.execute(
@@ -245,13 +246,13 @@ def test_mailboxes_are_remembered_and_folded_anew(fresh: Database) -> None:
             sa.text("UPDATE outside_addresses SET address = :address, mailbox = :mailbox"),
             {"address": f"{capitals}{final}@e.test", "mailbox": "stale"},
         )
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "0007")
 
     upgrade(fresh.url)
 
-    with fresh.read() as connection:
+    with fresh.across.read() as connection:
         (delivery,) = deliveries.of_occurrence(connection, "acme", "acme-key")
         (unwanted,) = unsubscriptions.of_schedule(connection, "acme", "acme-schedule")
         (outside,) = outside_addresses.listing(connection, "blue")
@@ -276,11 +277,11 @@ def test_the_trail_keeps_who_backfilled_on_the_way_back_and_its_rules_on_both_wa
             "code": "not_found",
         },
     ]
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         fill(connection, "acme")
         for one in events:
             connection.execute(sa.insert(metadata.tables["audit_events"]).values(one))
-    with fresh.transaction() as connection:
+    with fresh.across.transaction() as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "0009")
         told = connection.execute(
@@ -288,9 +289,9 @@ def test_the_trail_keeps_who_backfilled_on_the_way_back_and_its_rules_on_both_wa
         ).all()
         assert sorted(told) == [("refused", "run_launched"), ("run_launched", None)]
     for ways in range(2):
-        with pytest.raises(IntegrityError), fresh.transaction() as connection:
+        with pytest.raises(IntegrityError), fresh.across.transaction() as connection:
             connection.execute(sa.text("UPDATE audit_events SET code = 'other'"))
-        with pytest.raises(IntegrityError), fresh.transaction() as connection:
+        with pytest.raises(IntegrityError), fresh.across.transaction() as connection:
             connection.execute(sa.text("DELETE FROM audit_events WHERE id = 'done'"))
         if not ways:
             upgrade(fresh.url)

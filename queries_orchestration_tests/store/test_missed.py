@@ -23,7 +23,7 @@ from queries_orchestration_tests.store.valid_rows import SLOT, insert_slot, set_
 def test_what_a_run_has_taken_or_may_take_is_not_overtaken(
     database: Database, spared: dict[str, object], missed: int
 ) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         insert_slot(connection, "acme", key="earlier", slot=SLOT - timedelta(days=1))
         insert_slot(connection, "acme", key="waits")

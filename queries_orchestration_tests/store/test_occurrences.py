@@ -45,20 +45,20 @@ DAY = timedelta(days=1)
 @pytest.fixture
 def key(database: Database) -> str:
     """An occurrence that waits."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         return insert_waiting(connection, "acme", 1)[0]
 
 
 def offer(database: Database, key: str, *, lease: float = 60) -> int:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         made = offer_one(connection, "acme", key, live_limit=None, lease=lease)
     assert made is not None
     return made.number
 
 
 def start(database: Database, key: str, number: int, *, run: str = "run") -> Receive | None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         return claims.start(connection, "acme", key, offer_number=number, run_id=run)
 
 
@@ -69,14 +69,14 @@ def offered_and_started(database: Database, key: str) -> Receive:
 
 
 def found(database: Database, key: str) -> Occurrence:
-    with database.read() as connection:
+    with database.across.read() as connection:
         occurrence = occurrences.get(connection, "acme", key)
     assert occurrence is not None
     return occurrence
 
 
 def claim(database: Database, key: str) -> Claim:
-    with database.read() as connection:
+    with database.across.read() as connection:
         held = claims.get(connection, "acme", key)
     assert held is not None
     return held
@@ -84,7 +84,7 @@ def claim(database: Database, key: str) -> Claim:
 
 def everything(database: Database) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows of the store."""
-    with database.read() as connection:
+    with database.across.read() as connection:
         return {
             table.name: sorted(map(tuple, connection.execute(sa.select(table))), key=repr)
             for table in metadata.sorted_tables
@@ -94,7 +94,7 @@ def everything(database: Database) -> dict[str, list[tuple[Any, ...]]]:
 def fall_silent(database: Database) -> None:
     """Let the last heartbeat of every running receive be an hour old."""
     table = tables.claims
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         long_ago = store_database.now(connection) - timedelta(hours=1)
         silenced = connection.execute(
             sa.update(table).where(table.c.state == "running").values(heartbeat_at=long_ago)
@@ -103,7 +103,7 @@ def fall_silent(database: Database) -> None:
 
 
 def test_a_slot_is_admitted_once(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
 
     def admit(**changes: Any) -> bool:
@@ -114,7 +114,7 @@ def test_a_slot_is_admitted_once(database: Database) -> None:
             "via": "recurrence",
             "at": SLOT,
         }
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             return occurrences.admit_slot(connection, "acme", **(values | changes))
 
     assert admit()
@@ -126,7 +126,7 @@ def test_a_slot_is_admitted_once(database: Database) -> None:
 
 
 def test_of_two_runs_that_start_the_same_offer_one_receives(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         keys = insert_waiting(connection, "acme", 5)
     ready = threading.Barrier(2)
@@ -146,7 +146,7 @@ def test_of_two_runs_that_start_the_same_offer_one_receives(database: Database) 
 
     for key, pair in zip(keys, zip(one, other, strict=True), strict=True):
         assert [receive for receive in pair if receive] == [Receive("acme", key, 1)]
-    with database.read() as connection:
+    with database.across.read() as connection:
         rows = connection.execute(sa.select(receives.c.key, receives.c.number))
         assert sorted(map(tuple, rows)) == [(key, 1) for key in keys]
 
@@ -159,11 +159,11 @@ def test_what_was_not_offered_cannot_be_started(database: Database, key: str) ->
 
 def test_a_receive_is_a_row_of_the_history(database: Database, key: str) -> None:
     first = offered_and_started(database, key)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         claims.wait_again(connection, first, code="source_unavailable", delay=0)
     second = offered_and_started(database, key)
 
-    with database.read() as connection:
+    with database.across.read() as connection:
         rows = connection.execute(sa.select(receives).order_by(receives.c.number)).all()
     assert [(row.number, row.code, row.ended_at is None) for row in rows] == [
         (1, "source_unavailable", False),
@@ -174,24 +174,24 @@ def test_a_receive_is_a_row_of_the_history(database: Database, key: str) -> None
 
 
 def settle(database: Database, receive: Receive) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         occurrences.settle(
             connection, receive, outcome="failed", code="late", message="late", at=SLOT
         )
 
 
 def hold(database: Database, receive: Receive) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         claims.hold(connection, receive)
 
 
 def change(database: Database, receive: Receive) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         occurrences.change(connection, receive, source_changed=True)
 
 
 def wait_again(database: Database, receive: Receive) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         claims.wait_again(connection, receive, code="late", delay=0)
 
 
@@ -202,7 +202,7 @@ def test_a_worker_that_lost_its_claim_writes_nothing(
 ) -> None:
     lost = offered_and_started(database, key)
     if lost_to == "a settlement":
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             occurrences.settle(
                 connection, lost, outcome="delivered", code=None, message=None, at=SLOT
             )
@@ -233,14 +233,14 @@ def test_the_worker_that_holds_the_claim_may_write(database: Database, key: str)
 
 def test_a_retry_waits_its_delay_by_the_databases_clock(database: Database, key: str) -> None:
     receive = offered_and_started(database, key)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         before = store_database.now(connection)
         claims.wait_again(connection, receive, code="source_unavailable", delay=60)
         after = store_database.now(connection)
 
     delay = timedelta(seconds=60)
     assert before + delay <= claim(database, key).not_before <= after + delay
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         assert offer_one(connection, "acme", key, live_limit=None, lease=60) is None
 
 
@@ -254,7 +254,7 @@ def test_history_tells_the_newest_first(database: Database) -> None:
         ("d", SLOT + DAY, SLOT + DAY),
         ("e", SLOT - DAY, SLOT + 4 * DAY),
     ]
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         for workspace in ("acme", "blue"):
             set_up(connection, workspace)
         connection.execute(
@@ -263,7 +263,7 @@ def test_history_tells_the_newest_first(database: Database) -> None:
         )
 
     def keys(workspace: str, schedule: str | None, limit: int = 10) -> list[str]:
-        with database.read() as connection:
+        with database.across.read() as connection:
             history = occurrences.history(connection, workspace, schedule, limit=limit)
         return [one.key for one in history]
 
@@ -293,7 +293,7 @@ def test_a_heartbeat_that_comes_while_recovery_runs_is_respected(
     fall_silent(database)
 
     with ThreadPoolExecutor(1) as thread:
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             claims.hold(connection, receive)
             recovery = thread.submit(recover_silent, backends, NoRuns())
             time.sleep(0.1)
@@ -311,7 +311,7 @@ def test_a_heartbeat_that_comes_after_recovery_has_begun_is_told_that_the_work_i
     fall_silent(database)
 
     with ThreadPoolExecutor(1) as thread:
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             silent = cross_workspace.silent_receives(connection, silence=60, limit=10)
             assert claims.take_silent(connection, silent[0].receive, silence=60)
             heartbeat = thread.submit(hold, Database(database.url), receive)
@@ -331,7 +331,7 @@ def test_a_worker_with_a_wrong_clock_takes_no_live_offer_and_no_running_receive(
 ) -> None:
     """Case Q06: leases and heartbeats are judged by the database's clock alone."""
     database = backends.database
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         insert_slot(connection, "acme")
         connection.execute(sa.update(metadata.tables["schedules"]).values(next_slot=None))
     number = offer(database, key)
@@ -350,7 +350,7 @@ def test_a_worker_with_a_wrong_clock_takes_no_live_offer_and_no_running_receive(
     assert isinstance(again, NothingToDo)
     assert [claim(database, key), claim(database, "acme-key")] == known
     assert [found(database, key), found(database, "acme-key")] == told
-    with database.read() as connection:
+    with database.across.read() as connection:
         at = store_database.now(connection)
     assert known[1].lease_until is not None
     assert at < known[1].lease_until <= at + timedelta(seconds=60)
@@ -361,7 +361,7 @@ def test_a_worker_with_a_wrong_clock_writes_leases_by_the_databases(
 ) -> None:
     astray = SLOT + timedelta(days=4_000)
     other = replace(backends, clock=lambda: astray)
-    with backends.database.transaction() as connection:
+    with backends.database.across.transaction() as connection:
         connection.execute(sa.update(metadata.tables["schedules"]).values(next_slot=None))
 
     (made,) = run_pass(other, NoRuns(), at=astray, offer=True).offers
@@ -369,7 +369,7 @@ def test_a_worker_with_a_wrong_clock_writes_leases_by_the_databases(
     receive = start_run(other, key, lane="delivery", offer_number=made.number, run_id="other")
     started = claim(backends.database, key)
 
-    with backends.database.read() as connection:
+    with backends.database.across.read() as connection:
         at = store_database.now(connection)
     minute = timedelta(seconds=60)
     assert isinstance(receive, Receive)

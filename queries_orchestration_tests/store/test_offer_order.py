@@ -22,7 +22,7 @@ def test_within_a_workspace_the_longest_waiting_and_then_the_earliest_slot_come_
     database: Database,
 ) -> None:
     """Whatever their keys are called."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         schedule = valid_rows("acme")["schedules"]
         for number, (key, not_before) in enumerate(

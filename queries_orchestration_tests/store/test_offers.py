@@ -37,7 +37,7 @@ def insert(
     database: Database, workspace: str, count: int, *, not_before: datetime = LONG_AGO
 ) -> list[str]:
     """Set a workspace up with waiting occurrences; returns their keys in turn."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, workspace)
         return insert_waiting(connection, workspace, count, not_before=not_before)
 
@@ -46,12 +46,12 @@ def offer(
     database: Database, *, live_limit: int = 16, lease: float = 60, at_most: int | None = None
 ) -> list[Offer]:
     """Make offers in a transaction of their own."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         return offer_waiting(connection, LANE, live_limit=live_limit, lease=lease, at_most=at_most)
 
 
 def take(database: Database, made: Offer) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         assert claims.start(
             connection,
             made.workspace_id,
@@ -63,7 +63,7 @@ def take(database: Database, made: Offer) -> None:
 
 def rows_of(database: Database, key: str) -> list[tuple[int, str, bool]]:
     """Return the offers of a piece of work: number, state, whether it has ended."""
-    with database.read() as connection:
+    with database.across.read() as connection:
         found = connection.execute(
             sa.select(tables.offers.c.number, tables.offers.c.state, tables.offers.c.ended_at)
             .where(tables.offers.c.key == key)
@@ -131,7 +131,7 @@ def test_two_that_offer_at_once_keep_within_the_limit_together(database: Databas
     second: list[list[Offer]] = []
     thread = threading.Thread(target=lambda: second.append(offer(Database(database.url))))
 
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
 
         def let_the_second_in(*arguments: object) -> None:
             if "row_number" in str(arguments[2]) and not thread.ident:
@@ -147,12 +147,12 @@ def test_two_that_offer_at_once_keep_within_the_limit_together(database: Databas
 
 def test_an_offer_is_not_made_again_while_its_lease_lasts(database: Database) -> None:
     (key,) = insert(database, "acme", 1)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         before = store_database.now(connection)
         offer_waiting(connection, LANE, live_limit=16, lease=60)
         after = store_database.now(connection)
 
-    with database.read() as connection:
+    with database.across.read() as connection:
         lease = timedelta(seconds=60)
         assert before + lease <= lease_end(connection, key) <= after + lease
     assert offer(database) == []
@@ -167,11 +167,11 @@ def test_an_offer_is_made_again_under_the_next_number_when_its_lease_has_ended(
     for lease in (0.05, 0.05, 60):
         made: list[Offer] = []
         while not made:
-            with database.read() as connection:
+            with database.across.read() as connection:
                 known = claims.get(connection, "acme", key)
             made = offer(database, lease=lease)
             time.sleep(0.01)
-        with database.read() as connection:
+        with database.across.read() as connection:
             assert known is not None
             remade_at = lease_end(connection, key) - timedelta(seconds=lease)
             assert known.lease_until is None or remade_at >= known.lease_until
@@ -190,7 +190,7 @@ def test_an_offer_that_was_made_again_cannot_be_taken_but_the_new_one_can(
     time.sleep(0.01)
     (new,) = offer(database)
 
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         late = claims.start(connection, "acme", key, offer_number=old.number, run_id="late")
     assert late is None
     take(database, new)
@@ -225,11 +225,11 @@ def test_a_person_s_own_run_and_the_dispatcher_never_offer_the_same_occurrence(
     to_person: list[Offer | None] = []
 
     def offer_to_person() -> None:
-        with Database(database.url).transaction() as connection:
+        with Database(database.url).across.transaction() as connection:
             to_person.append(offer_one(connection, "acme", key, live_limit=None, lease=60))
 
     thread = threading.Thread(target=offer_to_person)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
 
         def let_the_person_in(*arguments: object) -> None:
             if str(arguments[2]).startswith("UPDATE") and not thread.ident:
@@ -245,13 +245,13 @@ def test_a_person_s_own_run_and_the_dispatcher_never_offer_the_same_occurrence(
 
 
 def test_what_may_not_start_yet_is_not_offered(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         soon = store_database.now(connection) + timedelta(seconds=60)
         (key,) = insert_waiting(connection, "acme", 1, not_before=soon)
 
     assert offer(database) == []
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         assert offer_one(connection, "acme", key, live_limit=None, lease=60) is None
 
 
@@ -261,7 +261,7 @@ def test_a_person_s_own_run_is_offered_the_occurrence_unless_somebody_has_it(
     (key,) = insert(database, "acme", 1)
 
     def offer_to_person(workspace: str = "acme", *, lease: float = 60) -> int | None:
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             made = offer_one(connection, workspace, key, live_limit=None, lease=lease)
         return made.number if made else None
 
@@ -270,7 +270,7 @@ def test_a_person_s_own_run_is_offered_the_occurrence_unless_somebody_has_it(
     time.sleep(0.01)
     assert offer_to_person() == 2
     assert offer_to_person() is None
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         assert claims.start(connection, "acme", key, offer_number=2, run_id="run")
     assert offer_to_person() is None
 
@@ -278,12 +278,12 @@ def test_a_person_s_own_run_is_offered_the_occurrence_unless_somebody_has_it(
 @pytest.mark.parametrize("end", ["taken", "lost"])
 def test_no_offer_of_a_settled_occurrence_stays_live(database: Database, end: str) -> None:
     """Settled by the receive that took it, or recorded missed after its offer was lost."""
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "acme")
         insert_slot(connection, "acme")
         assert offer_one(connection, "acme", "acme-key", live_limit=None, lease=0.001)
     if end == "taken":
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             receive = claims.start(connection, "acme", "acme-key", offer_number=1, run_id="r")
             assert receive is not None
             occurrences.settle(
@@ -291,7 +291,7 @@ def test_no_offer_of_a_settled_occurrence_stays_live(database: Database, end: st
             )
     else:
         time.sleep(0.01)
-        with database.transaction() as connection:
+        with database.across.transaction() as connection:
             insert_slot(connection, "acme", key="earlier", slot=SLOT - timedelta(days=1))
             missed = missed_slots.miss_overtaken(
                 connection,
@@ -312,7 +312,7 @@ def test_an_offer_taken_back_is_made_again_at_once_under_the_next_number(
     (key,) = insert(database, "acme", 1)
     (made,) = offer(database)
 
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         assert release(connection, made)
         assert not release(connection, made)  # it was the live one only once
         assert not renew(connection, made, lease=60)
@@ -320,7 +320,7 @@ def test_an_offer_taken_back_is_made_again_at_once_under_the_next_number(
 
     assert [one.number for one in offer(database)] == [2]
     assert rows_of(database, key) == [(1, "released", True), (2, "live", False)]
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         assert not release(connection, made)  # nor does the old one take the new one back
         assert not renew(connection, made, lease=60)
     assert rows_of(database, key)[-1] == (2, "live", False)
@@ -332,7 +332,7 @@ def test_an_offer_taken_back_with_a_delay_waits_it_by_the_databases_clock(
     (key,) = insert(database, "acme", 1)
     (made,) = offer(database)
 
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         before = store_database.now(connection)
         assert release(connection, made, delay=60)
         after = store_database.now(connection)
@@ -343,7 +343,7 @@ def test_an_offer_taken_back_with_a_delay_waits_it_by_the_databases_clock(
     assert (claim.state, claim.lease_until) == ("waiting", None)
     assert offer(database) == []
 
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         connection.execute(sa.update(tables.claims).values(not_before=LONG_AGO))
     assert [one.number for one in offer(database)] == [2]
 
@@ -353,7 +353,7 @@ def test_a_renewed_lease_counts_from_now_and_keeps_the_offer(database: Database)
     (made,) = offer(database, lease=0.001)
     time.sleep(0.01)  # a lease that has ended can be renewed until the offer is made again
 
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         before = store_database.now(connection)
         assert renew(connection, made, lease=60)
         after = store_database.now(connection)
@@ -371,7 +371,7 @@ def test_an_offer_that_a_run_took_is_neither_taken_back_nor_renewed(database: Da
     (made,) = offer(database)
     take(database, made)
 
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         known = claims.get(connection, "acme", key)
         assert not release(connection, made, delay=60)
         assert not renew(connection, made, lease=60)

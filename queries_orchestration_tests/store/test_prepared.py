@@ -41,9 +41,9 @@ def tried(value: int) -> sa.Select[Any]:
 
 def test_a_kept_connection_plans_a_statement_once(kept: Database) -> None:
     for value in (8, 16, 24):
-        with kept.read() as connection:
+        with kept.across.read() as connection:
             assert connection.scalar(as_prepared(tried(value), "tried")) == value % 7
-    with kept.read() as connection:
+    with kept.across.read() as connection:
         assert connection.execute(PREPARED).all() == [("tried", 3)]
         assert connection.scalar(tried(9)) == 2
         assert connection.execute(PREPARED).all() == [("tried", 3)]
@@ -52,53 +52,53 @@ def test_a_kept_connection_plans_a_statement_once(kept: Database) -> None:
 def test_what_was_rolled_back_is_planned_still(kept: Database) -> None:
     broken = as_prepared(sa.select(1 / sa.bindparam("by", type_=sa.Integer)), "tried")
     for _ in range(2):
-        with pytest.raises(DataError), kept.read() as connection:
+        with pytest.raises(DataError), kept.across.read() as connection:
             connection.scalar(broken, {"by": 0})
-        with kept.read() as connection:
+        with kept.across.read() as connection:
             assert connection.scalar(broken, {"by": 1}) == 1
 
 
 def test_what_a_column_has_become_is_planned_anew(kept: Database) -> None:
-    with kept.transaction() as connection:
+    with kept.across.transaction() as connection:
         connection.execute(sa.text("CREATE TABLE things (title varchar(9))"))
         connection.execute(sa.text("INSERT INTO things VALUES ('one')"))
     title = as_prepared(
         sa.select(sa.column("title", sa.Text)).select_from(sa.table("things")), "tried"
     )
     for number in (19, 29, 39):
-        with kept.glance() as connection:
+        with kept.glance("any") as connection:
             assert connection.scalar(title) == "one"
-        with Database(kept.url).transaction() as connection:
+        with Database(kept.url).across.transaction() as connection:
             connection.execute(
                 sa.text(f"ALTER TABLE things ALTER COLUMN title TYPE varchar({number})")
             )
     # In a transaction it fails once.
-    with kept.read() as connection:
+    with kept.across.read() as connection:
         assert connection.scalar(title) == "one"
-    with Database(kept.url).transaction() as connection:
+    with Database(kept.url).across.transaction() as connection:
         connection.execute(sa.text("ALTER TABLE things ALTER COLUMN title TYPE varchar(49)"))
-    with pytest.raises(NotSupportedError), kept.read() as connection:
+    with pytest.raises(NotSupportedError), kept.across.read() as connection:
         connection.scalar(title)
     for _ in range(2):
-        with kept.read() as connection:
+        with kept.across.read() as connection:
             assert connection.scalar(title) == "one"
 
 
 def test_a_new_connection_plans_it_anew(kept: Database) -> None:
     statement = as_prepared(tried(8), "tried")
-    with kept.read() as connection:
+    with kept.across.read() as connection:
         assert connection.scalar(statement) == 1
         backend = connection.scalar(sa.text("SELECT pg_backend_pid()"))
     with Database(kept.url).session() as operator:
         assert operator.scalar(sa.text(f"SELECT pg_terminate_backend({backend}, 5000)"))
-    with pytest.raises(StoreUnavailable), kept.read() as connection:
+    with pytest.raises(StoreUnavailable), kept.across.read() as connection:
         connection.scalar(statement)
-    with kept.read() as connection:
+    with kept.across.read() as connection:
         assert connection.scalar(statement) == 1
 
 
 def test_connections_that_are_not_kept_plan_nothing_ahead(kept: Database) -> None:
-    with Database(kept.url).read() as connection:
+    with Database(kept.url).across.read() as connection:
         assert connection.scalar(as_prepared(tried(8), "tried")) == 1
         assert connection.execute(PREPARED).all() == []
 
@@ -107,20 +107,20 @@ def test_connections_that_are_not_kept_plan_nothing_ahead(kept: Database) -> Non
 def test_a_download_is_recorded_with_its_event_or_not_at_all(
     database: Database, kept_connections: int
 ) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         fill(connection, "one")
         fill(connection, "other")
         connection.execute(exports.update().values(FINISHED))
     kept = Database(database.url, kept_connections=kept_connections)
     for number in range(3):
-        with kept.one_statement() as connection:
+        with kept.one_statement("one") as connection:
             assert downloads.record(connection, download(f"download-{number}"), via="api")
-    with kept.one_statement() as connection, pytest.raises(IntegrityError):
+    with kept.one_statement("one") as connection, pytest.raises(IntegrityError):
         downloads.record(connection, download("download-0"), via="api")
-    with kept.transaction() as connection:
+    with kept.across.transaction() as connection:
         connection.execute(exports.update().values(state="expired"))
         assert not downloads.record(connection, download("download-3"), via="api")
-    with kept.read() as connection:
+    with kept.across.read() as connection:
         ids = [one.id for one in downloads.of_export(connection, "one", "one-export")]
         assert [one for one in ids if one.startswith("download-")] == [
             "download-0",

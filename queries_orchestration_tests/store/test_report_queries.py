@@ -67,7 +67,7 @@ def show(connection: Connection, report: Source, version: int, versions: dict[st
 
 
 def test_each_version_of_a_report_shows_its_own_versions_of_queries(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         workspace = new_workspace(connection, "acme")
         delays = new_source(connection, workspace, "delays", "query", 2)
         totals = new_source(connection, workspace, "totals", "query", 1)
@@ -77,7 +77,7 @@ def test_each_version_of_a_report_shows_its_own_versions_of_queries(database: Da
         show(connection, report, 3, {})
         archived = replace(totals, archived=True)
         sources.change(connection, archived)
-    with database.read() as connection:
+    with database.across.read() as connection:
         first, second, third, unknown = (
             report_queries.of_version(connection, workspace.id, report.id, number)
             for number in (1, 2, 3, 4)
@@ -88,7 +88,7 @@ def test_each_version_of_a_report_shows_its_own_versions_of_queries(database: Da
 
 
 def test_a_report_of_another_workspace_shows_nothing(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         workspace, other = (new_workspace(connection, name) for name in ("acme", "other"))
         query = new_source(connection, workspace, "delays", "query", 1)
         report = new_source(connection, workspace, "summary", "report", 1)
@@ -97,26 +97,26 @@ def test_a_report_of_another_workspace_shows_nothing(database: Database) -> None
 
 
 def test_a_version_that_is_not_there_cannot_be_shown(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         workspace = new_workspace(connection, "acme")
         query = new_source(connection, workspace, "delays", "query", 1)
         report = new_source(connection, workspace, "summary", "report", 1)
-    with pytest.raises(IntegrityError), database.transaction() as connection:
+    with pytest.raises(IntegrityError), database.across.transaction() as connection:
         show(connection, report, 1, {query.id: 2})
-    with pytest.raises(IntegrityError), database.transaction() as connection:
+    with pytest.raises(IntegrityError), database.across.transaction() as connection:
         show(connection, report, 2, {query.id: 1})
 
 
 def test_a_query_that_any_version_of_a_report_shows_cannot_be_removed_before_the_report(
     database: Database,
 ) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         workspace = new_workspace(connection, "acme")
         query = new_source(connection, workspace, "delays", "query", 2)
         report = new_source(connection, workspace, "summary", "report", 2)
         show(connection, report, 1, {query.id: 1})
         show(connection, report, 2, {})
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         assert not remove(connection, query)
         assert sources.get(connection, workspace.id, query.id) == query
         assert sources.version(connection, workspace.id, query.id, 1) is not None
@@ -129,14 +129,14 @@ def test_a_query_that_any_version_of_a_report_shows_cannot_be_removed_before_the
 
 
 def test_the_removal_of_a_report_leaves_what_other_reports_show(database: Database) -> None:
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         workspace = new_workspace(connection, "acme")
         query = new_source(connection, workspace, "delays", "query", 1)
         report = new_source(connection, workspace, "summary", "report", 1)
         other = new_source(connection, workspace, "another", "report", 1)
         for one in (report, other):
             show(connection, one, 1, {query.id: 1})
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         assert remove(connection, report)
         assert sources.version(connection, workspace.id, report.id, 1) is None
         assert connection.scalar(select(func.count()).select_from(report_queries_table)) == 1

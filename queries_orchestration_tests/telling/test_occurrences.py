@@ -17,7 +17,7 @@ def asked_for(house: House, number: int) -> tuple[list[dict[str, Any]], int]:
     """Tell the newest ``number`` occurrences; how many statements that took."""
     asked: list[str] = []
     found = house.history()[-number:]
-    with house.backends.database.read() as connection:
+    with house.backends.database.read(house.workspace_id) as connection:
         place = workspaces.get(connection, house.workspace_id)
         assert place is not None
         sa.event.listen(connection, "before_cursor_execute", lambda *told: asked.append(told[2]))

@@ -177,7 +177,7 @@ class Things:
     def _globex(self, name: str) -> tuple[str, str]:
         from queries_orchestration.store import people, workspaces
 
-        with self.site.house.backends.database.read() as connection:
+        with self.site.house.backends.database.across.read() as connection:
             workspace = workspaces.by_name(connection, "globex")
             assert workspace is not None
             person = people.by_name(connection, workspace.id, name)

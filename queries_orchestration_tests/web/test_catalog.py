@@ -36,7 +36,7 @@ def test_an_administrator_applies_their_own_workspace(office: Site) -> None:
     assert (answer.status_code, answer.json()["people"]["created"]) == (200, ["acme/gus"])
     again = apply(office, NEW, kind="text/yaml; charset=utf-8").json()
     assert again["people"] == {"created": [], "changed": [], "unchanged": ["acme/gus"]}
-    with office.house.backends.database.read() as connection:
+    with office.house.backends.database.across.read() as connection:
         told = connection.execute(
             sa.text(
                 "SELECT person_id FROM audit_events WHERE action='catalog_applied' AND via='api'"
@@ -57,7 +57,7 @@ def test_another_workspace_is_a_fault_whether_it_is_there_or_not(office: Site) -
 
     assert lines(spoken_of("globex")) == [4]
     assert spoken_of("globex").text == spoken_of("nowhere").text
-    with office.house.backends.database.read() as connection:
+    with office.house.backends.database.across.read() as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM people WHERE name='gus'")) == 0
 
 

@@ -124,7 +124,7 @@ def test_a_form_is_taken_from_our_own_address_alone(office: Site) -> None:
 
 def test_who_is_refused_an_export_is_recorded_with_its_source(office: Site) -> None:
     ask(office, "POST", EXPORTS, "fay", json={"source": "salaries", "format": "csv"})
-    with office.house.backends.database.read() as connection:
+    with office.house.backends.database.across.read() as connection:
         (event,) = connection.execute(
             sa.text(
                 "SELECT subject_id, code FROM audit_events"

@@ -90,7 +90,7 @@ def test_a_resend_goes_to_who_was_not_reached_once(office: Site) -> None:
 
 def test_recipients_and_who_may_have_messages_again(office: Site) -> None:
     house = office.house
-    with house.backends.database.transaction() as connection:
+    with house.backends.database.across.transaction() as connection:
         record_unsubscription(
             connection,
             house.workspace_id,

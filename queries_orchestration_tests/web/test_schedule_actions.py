@@ -124,7 +124,7 @@ def test_a_test_goes_to_the_caller_alone(office: Site) -> None:
 def test_refusals_are_recorded_with_what_was_asked_and_nothing_else(office: Site) -> None:
     for path in (WEEKLY, f"{SCHEDULES}/zed"):
         assert ask(office, "POST", f"{path}/run-now", "bob").status_code == 404
-    with office.house.backends.database.read() as connection:
+    with office.house.backends.database.across.read() as connection:
         rows = connection.execute(
             sa.text(
                 "SELECT attempted, code, subject_kind, subject_id, person_id FROM audit_events"

@@ -48,7 +48,7 @@ def test_who_may_make_one_and_for_whom(office: Site) -> None:
     assert create(office, "fays", "eve", owner="fay").json()["owner"] == "fay"
     taken = create(office, person="fay")
     assert (taken.status_code, taken.json()["code"]) == (409, "name_taken")
-    with office.house.backends.database.read() as connection:
+    with office.house.backends.database.across.read() as connection:
         told = connection.execute(
             sa.text("SELECT via, action, attempted FROM audit_events WHERE via = 'api'")
         )

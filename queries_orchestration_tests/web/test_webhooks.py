@@ -69,7 +69,7 @@ def site(house: House, certificate: Certificate, fetched: list[str]) -> Iterator
 
 
 def states(house: House) -> list[str]:
-    with house.backends.database.read() as connection:
+    with house.backends.database.across.read() as connection:
         rows = message_states.of_occurrence(connection, house.workspace_id, house.history()[0].key)
     return [row.state for row in rows]
 

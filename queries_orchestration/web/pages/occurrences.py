@@ -58,7 +58,7 @@ def send_again(
             subject=Subject.asked("occurrence", key),
             clock=backends.clock,
         ):
-            with backends.database.read() as connection:
+            with backends.database.read(workspace_id) as connection:
                 _named(connection, sent.visitor, name, key)
             made = resend(
                 backends,
@@ -95,7 +95,7 @@ def _shown(
     problem: QueriesError | None = None,
 ) -> Response:
     backends = web_of(request).backends
-    with backends.database.read() as connection:
+    with backends.database.read(visitor.workspace.id) as connection:
         occurrence, plan = _named(connection, visitor, name, key)
         told = occurrence_json(connection, backends, visitor.workspace, plan, occurrence)
         actor = occurrence.actor_id and people.get(

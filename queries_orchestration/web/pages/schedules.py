@@ -44,7 +44,7 @@ def listing(
 ) -> Response:
     """List the schedules that the visitor governs."""
     now = backends.clock()
-    with backends.database.read() as connection:
+    with backends.database.read(visitor.workspace.id) as connection:
         found = governed_schedules(
             connection,
             visitor.workspace.id,
@@ -97,7 +97,7 @@ def shown(
     """
     backends = web_of(request).backends
     now = backends.clock()
-    with backends.database.read() as connection:
+    with backends.database.read(visitor.workspace.id) as connection:
         plan = schedule_named_by(connection, visitor.workspace.id, name=name, by=visitor.by)
         clocks = clocks_of(plan.time_zone)
         source = sources.get(connection, plan.workspace_id, plan.source_id)

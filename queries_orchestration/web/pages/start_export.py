@@ -38,7 +38,7 @@ router = APIRouter(prefix="/export", include_in_schema=False)
 @router.get("")
 def choose(request: Request, visitor: VisitorOf, backends: BackendsOf) -> Response:
     """Show which queries and reports the visitor may open."""
-    with backends.database.read() as connection:
+    with backends.database.read(visitor.workspace.id) as connection:
         found = list(
             openable_sources(connection, visitor.workspace.id, person_id=visitor.person.id)
         )
@@ -66,7 +66,7 @@ def start(
             subject=source_asked(backends, visitor.workspace.id, source),
             clock=backends.clock,
         ):
-            with backends.database.read() as connection:
+            with backends.database.read(visitor.workspace.id) as connection:
                 offered = openable_source(
                     connection, visitor.workspace.id, person_id=visitor.person.id, name=source
                 )
@@ -112,7 +112,7 @@ def _asking(
     given: FormData | None = None,
 ) -> Response:
     backends = web_of(request).backends
-    with backends.database.read() as connection:
+    with backends.database.read(visitor.workspace.id) as connection:
         offered = openable_source(
             connection, visitor.workspace.id, person_id=visitor.person.id, name=name
         )

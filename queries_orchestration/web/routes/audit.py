@@ -63,7 +63,7 @@ def listing(
         limit=limit + 1,
     )
     page, more = found[:limit], found[limit:]
-    with backends.database.read() as connection:
+    with backends.database.read(caller.workspace.id) as connection:
         told = [audit_json(connection, caller.workspace, event) for event in page]
     return {
         "events": told,

@@ -55,7 +55,7 @@ def listing(
 ) -> dict[str, Any]:
     """List the groups of the workspace and who is in them, to authors and administrators."""
     after = read_name_cursor(cursor)
-    with backends.database.read() as connection:
+    with backends.database.read(caller.workspace.id) as connection:
         found = groups_for(connection, caller.workspace.id, person_id=caller.person.id, after=after)
         page, more = found[:limit], found[limit:]
         told = groups_json(connection, caller.workspace.id, page)

@@ -172,6 +172,6 @@ def told_occurrence(caller: Caller, backends: Backends, key: str) -> dict[str, A
     Raises:
         NotFound: there is none, or the caller has no authority over its schedule.
     """
-    with backends.database.read() as connection:
+    with backends.database.read(caller.workspace.id) as connection:
         found, plan = occurrence_governed_by(connection, caller.workspace.id, key=key, by=caller.by)
         return occurrence_json(connection, backends, caller.workspace, plan, found)

@@ -133,7 +133,7 @@ def transfer(name: str, asked: Transfer, caller: CallerOf, backends: BackendsOf)
     with schedule_asked(
         backends, caller.workspace.id, name, by=caller.by, attempted="schedule_transferred"
     ) as schedule_id:
-        with backends.database.read() as connection:
+        with backends.database.read(caller.workspace.id) as connection:
             to = people.by_name(connection, caller.workspace.id, asked.to)
         schedule_changes.transfer(
             backends,

@@ -68,7 +68,7 @@ def history(
     """Tell what became of every slot and run of a schedule, the newest first."""
     after = read_cursor(cursor)
     place = caller.workspace
-    with backends.database.read() as connection:
+    with backends.database.read(caller.workspace.id) as connection:
         plan = schedule_named_by(connection, place.id, name=name, by=caller.by)
         found = occurrences.history(connection, place.id, plan.id, limit=limit + 1, after=after)
         page, more = found[:limit], found[limit:]
@@ -89,7 +89,7 @@ def preview(
     count: CountOf = 10,
 ) -> dict[str, Any]:
     """Tell the next slots of a schedule, also on days when the clocks change."""
-    with backends.database.read() as connection:
+    with backends.database.read(caller.workspace.id) as connection:
         plan = schedule_named_by(connection, caller.workspace.id, name=name, by=caller.by)
     return told_slots(plan.recurrence(), after or backends.clock(), count)
 
@@ -97,7 +97,7 @@ def preview(
 @router.get("/recipients", response_model=ToldRecipients, responses=documented(404))
 def recipients(name: str, caller: CallerOf, backends: BackendsOf) -> dict[str, Any]:
     """Tell whom a schedule names, and who has unsubscribed from it; no address is told."""
-    with backends.database.read() as connection:
+    with backends.database.read(caller.workspace.id) as connection:
         plan = schedule_named_by(connection, caller.workspace.id, name=name, by=caller.by)
         return {
             "recipients": recipients_json(connection, caller.workspace, plan),

@@ -124,7 +124,7 @@ def listing(
     caller: CallerOf, backends: BackendsOf, limit: LimitOf = 50, cursor: CursorOf = None
 ) -> dict[str, Any]:
     """List the caller's own schedules by name; to an administrator, all of the workspace."""
-    with backends.database.read() as connection:
+    with backends.database.read(caller.workspace.id) as connection:
         found = governed_schedules(
             connection,
             caller.workspace.id,
@@ -239,7 +239,7 @@ def told_schedule(
         NotFound: there is none of that name, or the caller has no authority over it.
     """
     place = caller.workspace
-    with backends.database.read() as connection:
+    with backends.database.read(caller.workspace.id) as connection:
         plan = schedule_named_by(connection, place.id, name=name, by=caller.by)
         set_tag(response, schedule_tag(connection, plan))
         return schedule_json(connection, place, plan) | {

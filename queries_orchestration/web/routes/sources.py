@@ -67,7 +67,7 @@ def listing(
 ) -> dict[str, Any]:
     """List the queries and reports that the caller can open now, by name."""
     after = read_name_cursor(cursor)
-    with backends.database.read() as connection:
+    with backends.database.read(caller.workspace.id) as connection:
         openable = openable_sources(
             connection, caller.workspace.id, person_id=caller.person.id, after=after
         )
@@ -82,7 +82,7 @@ def listing(
 @router.get("/{name}", response_model=ToldSource, responses=documented(404))
 def show(name: str, caller: CallerOf, backends: BackendsOf) -> dict[str, Any]:
     """Tell a query or report that the caller can open now."""
-    with backends.database.read() as connection:
+    with backends.database.read(caller.workspace.id) as connection:
         found = openable_source(
             connection, caller.workspace.id, person_id=caller.person.id, name=name
         )

@@ -1,0 +1,256 @@
+"""The wall between workspaces that PostgreSQL keeps: row-level security for the two roles.
+
+It is beside the migrations, since roles are of a server and of an installation: ``queries init``
+makes what lacks, also for a table that a later migration brings. The tables' owner is not bound by
+it, so that migrations and backups see every row; the service never acts as the owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sqlalchemy import Connection, Table, make_url, text
+from sqlalchemy.exc import ProgrammingError
+
+from queries_orchestration.model.errors import Refused
+from queries_orchestration.store import database
+from queries_orchestration.store.database import Database
+from queries_orchestration.store.roles import WORKSPACE_VARIABLE, Roles, roles_of, without_roles
+from queries_orchestration.store.tables import metadata, workspaces
+
+_RAISING: Final = 0x77616C6C  # "wall": one number of our own in the database
+_LOCK_SECONDS: Final = 10
+_VERSIONS: Final = "alembic_version"
+_INSUFFICIENT: Final = "42501"
+
+
+def workspace_column(table: Table) -> str | None:
+    """Return the column that says whose a row is; None of a table that is nobody's."""
+    if table is workspaces:
+        return "id"
+    return "workspace_id" if "workspace_id" in table.columns else None
+
+
+def raise_wall(url: str, *, owner_url: str) -> None:
+    """Make the roles that ``url`` names, with their rights and policies; what is there stays.
+
+    A table is locked only if something lacks there, and for no longer than the transaction.
+
+    Args:
+        url: of the service; the user that it logs in gets both roles.
+        owner_url: of who owns the tables.
+
+    Raises:
+        Refused: that user may not make roles (``roles_missing``), with what a DBA is to run.
+        StoreUnavailable: the database cannot be reached, or a table was busy for too long.
+    """
+    parsed, roles = roles_of(make_url(url))
+    if roles is None:
+        return
+    with Database(without_roles(owner_url)).across.transaction() as connection:
+        database.take_turn(connection, _RAISING)
+        connection.execute(text(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'"))
+        _make_roles(connection, roles, login=str(parsed.username))
+        for table in metadata.sorted_tables:
+            _grant(connection, roles, table)
+            if workspace_column(table):
+                _guard(connection, roles, table)
+        connection.execute(text(f"GRANT SELECT ON {_VERSIONS} TO {roles.across}"))
+
+
+def faults(url: str) -> list[str]:
+    """Return why the wall that ``url`` names does not stand, each with what to do.
+
+    It is read as the user whom the address logs in: the roles may be missing.
+
+    Raises:
+        StoreUnavailable: the database cannot be reached.
+    """
+    roles = roles_of(make_url(url))[1]
+    if roles is None:
+        return []
+    with Database(without_roles(url)).across.read() as connection:
+        missing = [role for role in (roles.service, roles.across) if not _is(connection, role)]
+        if missing:
+            return [f"there is no role {role}: run `queries init`" for role in missing]
+        return [
+            *_of_login(connection, roles),
+            *_of_roles(connection, roles),
+            *(
+                f"the table {name} has no row-level security of {roles.service}, or more than ours:"
+                " run `queries init`, and drop the policies that are not ours"
+                for name in _unguarded(connection, roles)
+            ),
+        ]
+
+
+def is_asked_for(url: str) -> bool:
+    """Tell whether the address names the roles of a wall."""
+    return roles_of(make_url(url))[1] is not None
+
+
+def _make_roles(connection: Connection, roles: Roles, *, login: str) -> None:
+    names = (roles.service, roles.across)
+    quoted = connection.dialect.identifier_preparer.quote_identifier(login)
+    lacking = [role for role in names if not _is(connection, role)]
+    wanted = [
+        f"CREATE ROLE {role} NOLOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE"
+        for role in lacking
+    ]
+    # Not at once with what the user may do otherwise: without a role it should see nothing.
+    apart = " WITH INHERIT FALSE" if _is_apart_by_grant(connection) else ""
+    wanted += [
+        f"GRANT {role} TO {quoted}{apart}"
+        for role in names
+        if role in lacking or not _is_member(connection, login, role)
+    ]
+    try:
+        for statement in wanted:
+            with database.attempt(connection):
+                connection.execute(text(statement))
+    except ProgrammingError as error:
+        if getattr(error.orig, "pgcode", None) != _INSUFFICIENT:
+            raise
+        raise Refused(
+            "The roles of the service cannot be made by this user. Let a DBA run:"
+            f" {'; '.join(wanted)}; then run `queries init` again.",
+            code="roles_missing",
+        ) from None
+
+
+def _grant(connection: Connection, roles: Roles, table: Table) -> None:
+    # What is nobody's is across workspaces; the service reads there that dispatching is stopped.
+    rights = "SELECT, INSERT, UPDATE, DELETE"
+    of_service = rights if workspace_column(table) else "SELECT"
+    for role, these in ((roles.service, of_service), (roles.across, rights)):
+        held = connection.scalar(
+            text("SELECT bool_and(has_table_privilege(:role, :table, r)) FROM unnest(:r) AS r"),
+            {"role": role, "table": table.name, "r": these.split(", ")},
+        )
+        if not held:
+            connection.execute(text(f"GRANT {these} ON {table.name} TO {role}"))
+
+
+def _guard(connection: Connection, roles: Roles, table: Table) -> None:
+    is_on = connection.scalar(
+        text("SELECT relrowsecurity FROM pg_class WHERE oid = CAST(:table AS regclass)"),
+        {"table": table.name},
+    )
+    if not is_on:
+        connection.execute(text(f"ALTER TABLE {table.name} ENABLE ROW LEVEL SECURITY"))
+    there = set(connection.scalars(_POLICIES, {"table": table.name}))
+    own = f"{workspace_column(table)} = current_setting('{WORKSPACE_VARIABLE}', true)"
+    for role, rows in ((roles.service, own), (roles.across, "true")):
+        if role not in there:
+            connection.execute(
+                text(
+                    f"CREATE POLICY {role} ON {table.name} TO {role}"
+                    f" USING ({rows}) WITH CHECK ({rows})"
+                )
+            )
+
+
+_POLICIES: Final = text(
+    "SELECT policyname FROM pg_policies WHERE schemaname = current_schema() AND tablename = :table"
+)
+
+
+def _is_apart_by_grant(connection: Connection) -> bool:
+    """Whether a grant says if its rights are had at once; before PostgreSQL 16 the user does."""
+    return (connection.dialect.server_version_info or (0,)) >= (16,)
+
+
+def _is(connection: Connection, role: str) -> bool:
+    found = text("SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = :role)")
+    return bool(connection.scalar(found, {"role": role}))
+
+
+def _is_member(connection: Connection, login: str, role: str) -> bool:
+    member = text("SELECT pg_has_role(:login, :role, 'MEMBER')")
+    return bool(connection.scalar(member, {"login": login, "role": role}))
+
+
+def _of_login(connection: Connection, roles: Roles) -> Iterator[str]:
+    one = connection.execute(
+        text(
+            "SELECT quote_ident(rolname) AS name, rolsuper, rolbypassrls,"
+            " pg_has_role(rolname, :service, 'MEMBER')"
+            " AND pg_has_role(rolname, :across, 'MEMBER') AS is_member,"
+            " pg_has_role(rolname, :service, 'USAGE')"
+            " OR pg_has_role(rolname, :across, 'USAGE') AS has_at_once,"
+            " EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(:table)"
+            " AND pg_has_role(rolname, relowner, 'MEMBER')) AS is_owner"
+            " FROM pg_roles WHERE rolname = session_user"
+        ),
+        {"service": roles.service, "across": roles.across, "table": workspaces.name},
+    ).one()
+    if one.rolsuper or one.rolbypassrls:
+        yield (
+            "the user of QUERIES_DATABASE_URL is a superuser or passes row-level security by: name"
+            " another user there, and this one in QUERIES_MIGRATION_URL"
+        )
+    elif one.is_owner:
+        yield (
+            "the user of QUERIES_DATABASE_URL owns the tables, and so could take the wall down:"
+            " name another user there, and this one in QUERIES_MIGRATION_URL"
+        )
+    elif one.has_at_once:
+        mended = (
+            f"GRANT {roles.service}, {roles.across} TO {one.name} WITH INHERIT FALSE"
+            if _is_apart_by_grant(connection)
+            else f"ALTER ROLE {one.name} NOINHERIT"
+        )
+        yield (
+            "the user of QUERIES_DATABASE_URL has the rights of both roles at once, and so sees all"
+            f" where a pooler drops the role that it is to act in: run `{mended}`"
+        )
+    if not one.is_member:
+        yield (
+            f"the user of QUERIES_DATABASE_URL has not both roles, {roles.service} and"
+            f" {roles.across}: run `queries init`"
+        )
+
+
+def _of_roles(connection: Connection, roles: Roles) -> Iterator[str]:
+    strong = text(
+        "SELECT rolname FROM pg_roles WHERE rolname IN (:service, :across)"
+        " AND (rolsuper OR rolbypassrls) ORDER BY rolname"
+    )
+    names = {"service": roles.service, "across": roles.across}
+    for role in connection.scalars(strong, names):
+        yield (
+            f"the role {role} passes row-level security by: run"
+            f" `ALTER ROLE {role} NOSUPERUSER NOBYPASSRLS`"
+        )
+    if _is_member(connection, roles.service, roles.across):
+        yield (
+            f"the role {roles.service} has the rights of {roles.across}: run"
+            f" `REVOKE {roles.across} FROM {roles.service}`"
+        )
+
+
+def _unguarded(connection: Connection, roles: Roles) -> list[str]:
+    """Return the tables where the service may see what is another workspace's."""
+    rows = connection.execute(
+        text(
+            "SELECT c.relname FROM pg_class AS c"
+            " WHERE c.relnamespace = CAST(current_schema() AS regnamespace)"
+            " AND c.relname = ANY(:tables)"
+            " AND (NOT c.relrowsecurity OR 1 <> ("
+            " SELECT count(*) FROM pg_policies AS p WHERE p.schemaname = current_schema()"
+            " AND p.tablename = c.relname AND p.permissive = 'PERMISSIVE'"
+            " AND p.roles && ARRAY['public', :service]::name[]) OR 1 <> ("
+            " SELECT count(*) FROM pg_policies AS p WHERE p.schemaname = current_schema()"
+            " AND p.tablename = c.relname AND p.policyname = :service"
+            " AND p.roles = ARRAY[:service]::name[]"
+            " AND strpos(p.qual, :variable) > 0 AND p.with_check = p.qual))"
+            " ORDER BY c.relname"
+        ),
+        {
+            "tables": [table.name for table in metadata.sorted_tables if workspace_column(table)],
+            "service": roles.service,
+            "variable": WORKSPACE_VARIABLE,
+        },
+    )
+    return list(rows.scalars())
