@@ -107,6 +107,7 @@ def test_every_variable_reaches_its_setting(tmp_path: Path) -> None:
     given_values: dict[str, object] = {
         "home": tmp_path,
         "database_url": f"postgresql+psycopg2://ann:{PASSWORD}@db.example.org:5433/queries",
+        "migration_url": f"postgresql+psycopg2://owner:{PASSWORD}@db.example.org:5433/queries",
         "storage_url": "file:///elsewhere",
         "communications_url": "mailbox:///letters",
         "smtp_password": PASSWORD,

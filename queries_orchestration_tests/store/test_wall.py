@@ -163,7 +163,7 @@ def test_the_workspace_is_forgotten_with_the_transaction(two: Database) -> None:
 
 
 @pytest.mark.parametrize("is_prepared", [True, False])
-def test_a_glance_is_of_its_workspace_and_asks_once(two: Database, is_prepared: bool) -> None:
+def test_a_glance_is_of_its_workspace_alone(two: Database, is_prepared: bool) -> None:
     kept = Database(two.url, kept_connections=1)
     statement: sa.Select[Any] = sa.select(workspaces.c.id).where(workspaces.c.title == "One")
     if is_prepared:
