@@ -59,10 +59,12 @@ class PostgresServer:
 
     def create_service_login(self) -> None:
         """Make the user of :func:`as_service`; it may do nothing yet."""
-        statement = sql.SQL("CREATE ROLE {} LOGIN NOINHERIT PASSWORD {}").format(
-            sql.Identifier(SERVICE_LOGIN), sql.Literal(self.password)
-        )
-        self._execute(statement)
+        self.run(f"CREATE ROLE {SERVICE_LOGIN} LOGIN NOINHERIT PASSWORD '{self.password}'")
+
+    def run(self, *statements: str, url: str | None = None) -> None:
+        """Run statements as a superuser, in the database at ``url``."""
+        for statement in statements:
+            self._execute(sql.SQL(statement), database=_name(url) if url else SUPERUSER)
 
     def is_up(self) -> bool:
         """Tell whether the server answers a query."""
@@ -77,13 +79,13 @@ class PostgresServer:
             "postgresql+psycopg2", SUPERUSER, self.password, "127.0.0.1", self.port, database
         ).render_as_string(hide_password=False)
 
-    def _execute(self, statement: sql.Composable) -> None:
+    def _execute(self, statement: sql.Composable, *, database: str = SUPERUSER) -> None:
         connection = psycopg2.connect(
             host="127.0.0.1",
             port=self.port,
             user=SUPERUSER,
             password=self.password,
-            dbname="postgres",
+            dbname=database,
         )
         try:
             connection.autocommit = True  # databases are not made inside a transaction

@@ -14,12 +14,14 @@ import sqlalchemy as sa
 
 from queries_orchestration.receives.start import start
 from queries_orchestration.store import database, dispatchers
+from queries_orchestration.store.database import Database
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
 from queries_orchestration.store.tables import claims, dispatcher_heartbeats, offers, receives
 from queries_orchestration_tests.cli.conftest import Answer, Call, Place
 from queries_orchestration_tests.cli.workers import on_real_clock
 from queries_orchestration_tests.communications.smtp_server import running_smtp
 from queries_orchestration_tests.house import MONDAY, WEEK, House
+from queries_orchestration_tests.postgres import as_owner
 
 DAGSTER_YAML = Path(__file__).parents[2] / "dagster.yaml"
 HALF_HOUR = timedelta(minutes=30)
@@ -213,7 +215,8 @@ def test_before_init_it_says_what_is_missing_and_makes_nothing(place: Place, cal
 
 
 def test_a_database_that_lacks_a_migration_is_told(house: House, call: Call) -> None:
-    with house.backends.database.across.transaction() as connection:
+    owned = Database(as_owner(house.backends.database.url))
+    with owned.across.transaction() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0000'"))
 
     (finding,) = _findings(call(house.environment, "check", "--json"))
