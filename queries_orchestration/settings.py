@@ -16,7 +16,11 @@ from sqlalchemy import URL
 
 from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration.model.public_url import clean_web_url
-from queries_orchestration.settings_urls import check_database_url, check_web_url
+from queries_orchestration.settings_urls import (
+    check_database_url,
+    check_migration_url,
+    check_web_url,
+)
 
 DELIVERY_LANE: Final = "delivery"
 EXPORT_LANE: Final = "export"
@@ -373,7 +377,7 @@ def _sqlite_url(file: Path) -> str:
 def _check(settings: Settings) -> None:
     check_database_url(settings.database_url)
     if settings.migration_url:
-        check_database_url(settings.migration_url, "QUERIES_MIGRATION_URL")
+        check_migration_url(settings.migration_url, settings.database_url)
     check_web_url("QUERIES_PUBLIC_URL", settings.public_url, "cannot lead recipients to links")
     if settings.token_keys_url:
         check_web_url("QUERIES_TOKEN_KEYS_URL", settings.token_keys_url, "names no keys")

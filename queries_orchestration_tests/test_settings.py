@@ -270,6 +270,26 @@ def test_a_database_that_cannot_be_used_is_refused_without_showing_its_url(url: 
 
 
 @pytest.mark.parametrize(
+    ("url", "database_url"),
+    [
+        ("owner", f"postgresql+psycopg2://ann:{PASSWORD}@db/queries"),
+        (f"postgresql+psycopg2://own:{PASSWORD}@db:port/queries", "sqlite:////queries.db"),
+        (
+            f"postgresql+psycopg2://own:{PASSWORD}@db/others",
+            f"postgresql+psycopg2://ann:{PASSWORD}@db/queries?roles=queries",
+        ),
+        ("sqlite:////queries.db", "sqlite:////queries.db"),
+    ],
+)
+def test_the_owner_is_of_the_same_postgresql_database(url: str, database_url: str) -> None:
+    given = {"QUERIES_DATABASE_URL": database_url, "QUERIES_MIGRATION_URL": url}
+    message = _refusal(given)
+
+    assert message.startswith("QUERIES_MIGRATION_URL is for PostgreSQL, and must name the same")
+    assert PASSWORD not in message
+
+
+@pytest.mark.parametrize(
     ("variable", "said"),
     [
         ("QUERIES_PUBLIC_URL", "cannot lead recipients to links"),

@@ -35,7 +35,7 @@ def workspace_column(table: Table) -> str | None:
 def raise_wall(url: str, *, owner_url: str) -> None:
     """Make the roles that ``url`` names, with their rights and policies; what is there stays.
 
-    A table is locked only if something lacks there, and for no longer than the transaction.
+    A table is locked only if something lacks there, and no two at once.
 
     Args:
         url: of the service; the user that it logs in gets both roles.
@@ -48,15 +48,19 @@ def raise_wall(url: str, *, owner_url: str) -> None:
     parsed, roles = roles_of(make_url(url))
     if roles is None:
         return
-    with Database(without_roles(owner_url)).across.transaction() as connection:
+    across = Database(without_roles(owner_url)).across
+    with across.transaction() as connection:
         database.take_turn(connection, _RAISING)
-        connection.execute(text(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'"))
         _make_roles(connection, roles, login=str(parsed.username))
-        for table in metadata.sorted_tables:
+        _let_in(connection, roles)
+    for table in metadata.sorted_tables:
+        # Each by itself: whoever works waits for one table at most.
+        with across.transaction() as connection:
+            database.take_turn(connection, _RAISING)
+            connection.execute(text(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'"))
             _grant(connection, roles, table)
             if workspace_column(table):
                 _guard(connection, roles, table)
-        connection.execute(text(f"GRANT SELECT ON {_VERSIONS} TO {roles.across}"))
 
 
 def faults(url: str) -> list[str]:
@@ -117,6 +121,16 @@ def _make_roles(connection: Connection, roles: Roles, *, login: str) -> None:
             f" {'; '.join(wanted)}; then run `queries init` again.",
             code="roles_missing",
         ) from None
+
+
+def _let_in(connection: Connection, roles: Roles) -> None:
+    schema = connection.scalar(text("SELECT current_schema()"))
+    quoted = connection.dialect.identifier_preparer.quote_identifier(str(schema))
+    for role in (roles.service, roles.across):
+        may = text("SELECT has_schema_privilege(:role, :schema, 'USAGE')")
+        if not connection.scalar(may, {"role": role, "schema": schema}):
+            connection.execute(text(f"GRANT USAGE ON SCHEMA {quoted} TO {role}"))
+    connection.execute(text(f"GRANT SELECT ON {_VERSIONS} TO {roles.across}"))
 
 
 def _grant(connection: Connection, roles: Roles, table: Table) -> None:
