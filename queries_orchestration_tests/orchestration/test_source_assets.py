@@ -19,7 +19,7 @@ from queries_orchestration.orchestration import source_assets as shown
 from queries_orchestration.orchestration.source_assets import source_assets
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.house import House
-from queries_orchestration_tests.postgres import ROLES, as_owner
+from queries_orchestration_tests.postgres import as_owner
 
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
 on_postgresql = pytest.mark.parametrize("database_kind", ["postgresql"])
@@ -115,7 +115,7 @@ def test_a_role_that_lacks_rights_costs_the_assets_alone(
 ) -> None:
     owned = Database(as_owner(job_house.backends.database.url))
     with owned.across.transaction() as connection:
-        connection.execute(sa.text(f"REVOKE SELECT ON sources FROM {ROLES}_across"))
+        connection.execute(sa.text("REVOKE SELECT ON sources FROM queries_across"))
 
     _check_none_shown(job_house, caplog, "ProgrammingError")
 
