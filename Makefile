@@ -21,7 +21,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_LINK_MODE := copy
 
-.PHONY: demo dev test soak bench lock format openapi clean machine .venv
+.PHONY: demo dev test soak bench lock format openapi alerts clean machine .venv
 .DELETE_ON_ERROR:
 
 demo: export QUERIES_DEMO := 1
@@ -62,6 +62,10 @@ format: $(STAMP)
 # Writes docs/openapi.json as the routes are now.
 openapi: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/python -m queries_orchestration_tests.web.openapi_document
+
+# Writes deploy/prometheus/alerts.yaml as the table of alarms is now.
+alerts: $(STAMP)
+	@$(CLEAN_ENV) $(BIN)/python -m queries_orchestration_tests.monitoring.alert_rules
 
 # Resolves anew within what is locked; `make lock ARGS=--upgrade` takes the newest.
 lock: $(STAMP)

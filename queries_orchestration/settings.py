@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -16,6 +15,7 @@ from sqlalchemy import URL
 
 from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration.model.public_url import clean_web_url
+from queries_orchestration.settings_texts import read_value, refuse_unknown
 from queries_orchestration.settings_urls import (
     check_database_url,
     check_migration_url,
@@ -34,8 +34,9 @@ BACKFILL_LANE: Final = "backfill"
 
 MAX_RECEIVES: Final = 3
 
-PREFIX: Final = "QUERIES_"
 MOST_ROWS: Final = 1_000_000
+SHORTEST_TOKEN: Final = 16
+LOG_FORMATS: Final = ("text", "json")
 LONGEST_SECONDS: Final = 7 * 24 * 3600
 SMALLEST_PART_BYTES: Final = 5 * 1024 * 1024
 """What S3 wants of every part but the last."""
@@ -162,6 +163,18 @@ class Settings:
         "QUERIES_FAILED_SIGN_INS_PER_ADDRESS",
         "Requests without a valid token that one network address may send the API in a minute",
         60,
+    )
+    metrics_token: str = _setting(
+        "QUERIES_METRICS_TOKEN",
+        "Bearer token with which Prometheus reads `/metrics` of the server, of 16 characters at"
+        " least; empty: there is no such address",
+        "",
+    )
+    log_format: str = _setting(
+        "QUERIES_LOG_FORMAT",
+        "`text`, or `json`: one object a line, with the workspace, schedule, occurrence, export and"
+        " run that it is about",
+        "text",
     )
     dagster_url: str = _setting(
         "QUERIES_DAGSTER_URL",
@@ -322,13 +335,13 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
         InvalidSettings: a variable cannot be read, or an unknown ``QUERIES_…`` is not a setting
             (connection URLs of the catalog are named freely and may not begin so).
     """
-    _refuse_unknown(environment)
+    refuse_unknown(environment, [item.metadata["variable"] for item in fields(Settings)])
     values: dict[str, Any] = {item.name: item.default for item in fields(Settings)}
     for item in fields(Settings):
         variable = item.metadata["variable"]
         text = environment.get(variable, "").strip()
         if text:
-            values[item.name] = _read(variable, text, item.default)
+            values[item.name] = read_value(variable, text, item.default)
     home = values["home"] = values["home"].resolve()
     values["database_url"] = values["database_url"] or _sqlite_url(home / "queries.db")
     values["storage_url"] = values["storage_url"] or (home / "files").as_uri()
@@ -339,34 +352,6 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
     settings = Settings(**values)
     _check(settings)
     return settings
-
-
-def _refuse_unknown(environment: Mapping[str, str]) -> None:
-    """Refuse a variable that looks like a setting and is none: a typo would pass in silence."""
-    # Compared without the prefix, in which all are alike.
-    known = [item.metadata["variable"].removeprefix(PREFIX) for item in fields(Settings)]
-    for variable in sorted(environment):
-        name = variable.removeprefix(PREFIX)
-        if name == variable or name in known or not environment[variable]:
-            continue
-        close = get_close_matches(name.upper(), known, n=1)
-        advice = f"Did you mean {PREFIX}{close[0]}?" if close else "docs/settings.md lists all."
-        raise InvalidSettings(f"{variable} is not a setting. {advice}")
-
-
-def _read(variable: str, text: str, default: object) -> object:
-    if isinstance(default, bool):
-        if text in ("0", "1"):
-            return text == "1"
-        raise InvalidSettings(f"{variable} must be 0 or 1.")
-    if isinstance(default, int | float):
-        kind = type(default)
-        try:
-            return kind(text)
-        except ValueError:
-            wanted = "a number" if kind is float else "a whole number"
-            raise InvalidSettings(f"{variable} must be {wanted}.") from None
-    return Path(text) if isinstance(default, Path) else text
 
 
 def _sqlite_url(file: Path) -> str:
@@ -383,6 +368,13 @@ def _check(settings: Settings) -> None:
         check_web_url("QUERIES_TOKEN_KEYS_URL", settings.token_keys_url, "names no keys")
     if settings.dagster_url:
         check_web_url("QUERIES_DAGSTER_URL", settings.dagster_url, "cannot lead to Dagster")
+    if 0 < len(settings.metrics_token) < SHORTEST_TOKEN:
+        raise InvalidSettings(
+            f"QUERIES_METRICS_TOKEN must have {SHORTEST_TOKEN} characters at least:"
+            " `openssl rand -hex 24` makes one."
+        )
+    if settings.log_format not in LOG_FORMATS:
+        raise InvalidSettings(f"QUERIES_LOG_FORMAT must be one of {', '.join(LOG_FORMATS)}.")
     for item in fields(settings):
         value = getattr(settings, item.name)
         # Written so that `nan`, which is neither smaller nor larger, is refused too.

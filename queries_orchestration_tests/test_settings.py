@@ -144,6 +144,8 @@ def test_every_variable_reaches_its_setting(tmp_path: Path) -> None:
         "exports_per_person": 1,
         "exports_per_workspace": 1_000_000,
         "dispatch_budget": float(LONGEST_SECONDS),
+        "metrics_token": "t" * 16,
+        "log_format": "json",
         "part_bytes": 5 * 1024 * 1024,
         "upload_age": 3_600.5,
     }
@@ -213,6 +215,17 @@ def test_a_switch_can_be_set_both_ways(on: bool) -> None:
     text = "1" if on else "0"
     settings = load_settings({"QUERIES_DEMO": text, "QUERIES_DAGSTER_UI_RUNS": text})
     assert (settings.demo, settings.dagster_ui_runs) == (on, on)
+
+
+def test_a_token_for_metrics_that_can_be_guessed_is_refused_and_not_shown() -> None:
+    said = _refusal({"QUERIES_METRICS_TOKEN": "short-token-15c"})
+    assert said.startswith("QUERIES_METRICS_TOKEN must have 16 characters at least")
+    assert "short-token" not in said
+
+
+def test_a_form_of_the_log_that_there_is_not_is_refused() -> None:
+    said = _refusal({"QUERIES_LOG_FORMAT": "xml"})
+    assert said == "QUERIES_LOG_FORMAT must be one of text, json."
 
 
 @pytest.mark.parametrize("silence", ["20", "19.9"])

@@ -46,6 +46,7 @@ def check(settings: Settings, stuck_after: int, as_json: bool) -> None:
         Database(url) if _is_ready(url, wall_faults) else None,
         lane_limits=lane_limits(dagster_home_of(settings) / "dagster.yaml"),
         communications=communications_of(settings, system_clock),
+        at=system_clock(),
         wall_faults=wall_faults,
         stuck_after=timedelta(minutes=stuck_after),
     )

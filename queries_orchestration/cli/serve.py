@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import click
 
 from queries_orchestration.cli.verb import pass_ready_settings
+from queries_orchestration.observing.json_log import EVERYTHING, set_up_log
+from queries_orchestration.observing.traces import set_up_traces
 from queries_orchestration.settings import Settings
 
 
@@ -24,13 +29,18 @@ from queries_orchestration.settings import Settings
     help="Of the proxies in front, with commas: whose word counts for where a request comes from.",
 )
 @pass_ready_settings
-def serve(_settings: Settings, host: str, port: int, proxies: str) -> None:
+def serve(settings: Settings, host: str, port: int, proxies: str) -> None:
     """Serve the HTTP API, the links people click and the pages."""
     # Imported here: no other verb needs a web framework.
     import uvicorn
 
     from queries_orchestration.web.serving import app_of_environment
 
+    set_up_log(settings, of=EVERYTHING)
+    set_up_traces(os.environ)
+    # As text uvicorn sets its own loggers up; else it leaves them to ours.
+    as_json: dict[str, Any] = {"log_config": None, "log_level": "info"}
+    own = {} if settings.log_format == "text" else as_json
     uvicorn.run(
         app_of_environment(),
         host=host,
@@ -42,4 +52,5 @@ def serve(_settings: Settings, host: str, port: int, proxies: str) -> None:
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies,
         timeout_graceful_shutdown=10,
+        **own,
     )

@@ -11,21 +11,30 @@ from sqlalchemy import Connection
 
 from queries_orchestration.communications.interface import Communications
 from queries_orchestration.deliveries.stop_dispatch import told
+from queries_orchestration.model.alarms import (
+    DEAD_LETTERED,
+    DISPATCH_STOPPED,
+    DISPATCHER_FAILING,
+    DISPATCHER_SILENT,
+    SCHEDULES_OVERDUE,
+    STUCK,
+    WORKER_SILENT,
+    Alarm,
+)
 from queries_orchestration.model.errors import (
     CommunicationsUnavailable,
     QueriesError,
     UnreadableRow,
 )
 from queries_orchestration.settings import DELIVERY_LANE, LANE_WIDTHS, MAX_RECEIVES, Settings
-from queries_orchestration.store import database, dispatch_stops, dispatchers, health
+from queries_orchestration.store import database, dispatch_stops, dispatchers, health, vitals
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
+from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER, Heartbeat
 from queries_orchestration.store.health import Trouble, Unreadable
+from queries_orchestration.store.vitals import Vitals
 
-DISPATCHER_SILENCE: Final = timedelta(minutes=3)
-DEAD_LETTERS_KEPT: Final = timedelta(days=1)
 ANSWERS_WITHIN: Final = timedelta(seconds=20)
-STUCK_AFTER: Final = timedelta(minutes=30)
+STUCK_AFTER: Final = timedelta(seconds=STUCK.above)
 
 _START: Final = "start `dagster dev` or the Dagster daemon, or run `queries tick --work`"
 
@@ -49,16 +58,20 @@ def check(
     *,
     lane_limits: Mapping[str, object] | None,
     communications: Communications,
+    at: datetime,
     wall_faults: Sequence[str] = (),
     stuck_after: timedelta = STUCK_AFTER,
 ) -> list[Finding]:
     """Return what is not well, the most pressing first; nothing is written.
+
+    From when on something is not well, ``model.alarms`` says.
 
     Args:
         store: the application database; None if it is not there or lacks migrations.
         lane_limits: how many runs of each lane Dagster lets go at once; None if its
             configuration is not there.
         communications: is asked whether it would take messages; none is sent.
+        at: decides what is due (calendar clock).
         wall_faults: why the wall between workspaces, which the settings ask for, does not stand.
         stuck_after: for how long work may wait.
 
@@ -73,16 +86,20 @@ def check(
     if store is None:
         return [_not_initialised(), *beside]
     with store.across.read() as connection:
+        read = vitals.read(connection, at=at, silence=settings.heartbeat_silence)
+        passes = {one.dispatcher: one for one in dispatchers.heartbeats(connection)}
         return [
             *_stopped(connection),
-            *_dispatcher(connection),
+            *_dispatchers(read, passes),
+            *_failing(connection, passes),
+            *_overdue(read),
             *(
                 _silent(one)
                 for one in health.silent_workers(connection, silence=settings.heartbeat_silence)
             ),
             *(_waiting(one) for one in health.waiting_long(connection, longer_than=stuck_after)),
             *(_unreadable(one) for one in health.unreadable_rows(connection)),
-            *(_dead(one) for one in health.dead_letters(connection, within=DEAD_LETTERS_KEPT)),
+            *(_dead(one) for one in health.dead_letters(connection, within=_window(DEAD_LETTERED))),
             *beside,
         ]
 
@@ -104,27 +121,62 @@ def _not_initialised() -> Finding:
 
 def _stopped(connection: Connection) -> list[Finding]:
     stop = dispatch_stops.current(connection)
-    return [Finding(code="dispatch_stopped", message=told(stop))] if stop else []
+    return [Finding(code=DISPATCH_STOPPED.code, message=told(stop))] if stop else []
 
 
-def _dispatcher(connection: Connection) -> list[Finding]:
-    last = dispatchers.heartbeat(connection, DELIVERY_DISPATCHER)
+def _dispatchers(read: Vitals, passes: Mapping[str, Heartbeat]) -> list[Finding]:
+    return [
+        Finding(code=DISPATCHER_SILENT.code, message=_silence_of(name, passes.get(name)))
+        for name, silence in read.silences.items()
+        if silence > DISPATCHER_SILENT.above
+    ]
+
+
+def _silence_of(dispatcher: str, last: Heartbeat | None) -> str:
     ended_at = last.pass_ended_at if last else None
-    if ended_at is not None and database.now(connection) - ended_at <= DISPATCHER_SILENCE:
-        return []
     since = f"since {_told(ended_at)}" if ended_at else "ever"
+    if dispatcher == DELIVERY_DISPATCHER:
+        return f"No dispatcher pass has ended {since}, so nothing new is delivered: {_START}."
+    return (
+        f"No pass of the sensor {dispatcher} has ended {since}, so what is asked for waits: start"
+        " `dagster dev` or the Dagster daemon, and see that the sensor is on."
+    )
+
+
+def _failing(connection: Connection, passes: Mapping[str, Heartbeat]) -> list[Finding]:
+    after = database.now(connection) - _window(DISPATCHER_FAILING)
     return [
         Finding(
-            code="dispatcher_silent",
-            message=f"No dispatcher pass has ended {since}, so nothing new is delivered: {_START}.",
+            code=DISPATCHER_FAILING.code,
+            message=f"Something failed in a pass of {name} at {_told(one.failed_at)}, with"
+            f" {one.failure_code}: see the log, and what that code says in docs/operations.md.",
+        )
+        for name, one in passes.items()
+        if one.failed_at is not None and one.failed_at >= after
+    ]
+
+
+def _overdue(read: Vitals) -> list[Finding]:
+    if read.due_lag <= SCHEDULES_OVERDUE.above:
+        return []
+    return [
+        Finding(
+            code=SCHEDULES_OVERDUE.code,
+            message=f"{read.due} schedules have a slot that no pass has admitted, the first for"
+            f" {read.due_lag / 60:.0f} minutes: see whether passes run and end ({_START}).",
         )
     ]
+
+
+def _window(alarm: Alarm) -> timedelta:
+    """Return for how long an alarm of a counter tells of what was counted."""
+    return alarm.within or timedelta(0)
 
 
 def _silent(one: Trouble) -> Finding:
     return _finding(
         one,
-        "worker_silent",
+        WORKER_SILENT.code,
         f"its worker was last heard of at {_told(one.since)}. The next dispatcher pass finds it"
         f" again: {_START}.",
     )
@@ -133,7 +185,7 @@ def _silent(one: Trouble) -> Finding:
 def _waiting(one: Trouble) -> Finding:
     return _finding(
         one,
-        "stuck",
+        STUCK.code,
         f"no run has taken it, which could have begun at {_told(one.since)}: see the runs of lane"
         f" {one.lane} in Dagster; if none are there, {_START}.",
     )
@@ -144,7 +196,7 @@ def _dead(one: Trouble) -> Finding:
     where = f"`queries history {one.name}`" if one.lane == DELIVERY_LANE else f"export {one.key}"
     return _finding(
         one,
-        "dead_lettered",
+        DEAD_LETTERED.code,
         f"failed with {one.code} after {MAX_RECEIVES} receives, at {_told(one.since)}: see {where};"
         f" once the cause is mended, {again}.",
     )

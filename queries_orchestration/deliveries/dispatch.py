@@ -13,6 +13,7 @@ from datetime import datetime
 
 from queries_orchestration.deliveries.admit_due import admit_due
 from queries_orchestration.deliveries.notify import send_notices
+from queries_orchestration.deliveries.passes import note_failure, passing
 from queries_orchestration.deliveries.recover import recover_silent, tend_offers
 from queries_orchestration.exports.expire import expire_files
 from queries_orchestration.model.errors import QueriesError, StoreUnavailable
@@ -54,38 +55,42 @@ def run_pass(backends: Backends, runs: Runs, *, at: datetime, offer: bool) -> Pa
         at: decides what is due, and nothing else (calendar clock).
         offer: whether somebody stands ready to take the offers to Dagster.
     """
-    database, settings = backends.database, backends.settings
+    database = backends.database
     with dispatchers.only_pass(database) as alone:
         if not alone:
             with database.across.read() as connection:
                 last = dispatchers.heartbeat(connection, DELIVERY_DISPATCHER)
             return Pass(held_by=last.holder if last else "another process")
-        with database.across.transaction() as connection:
-            dispatchers.begin_pass(connection, DELIVERY_DISPATCHER, dispatchers.this_process())
-        slots = admit_due(backends, at)
-        recovered = recover_silent(backends, runs) + tend_offers(backends, runs, DELIVERY_LANE)
-        _beside(backends, send_notices)
-        _beside(backends, expire_files)
-        backends.reached("before offering")
-        offers = offer_lane(database, settings, DELIVERY_LANE) if offer else []
-        backends.reached("offers made")
-        with database.across.transaction() as connection:
-            dispatchers.end_pass(
-                connection,
-                DELIVERY_DISPATCHER,
-                admitted=slots.admitted,
-                missed=slots.missed,
-                recovered=recovered,
-                offered=len(offers),
-            )
-            stopped = dispatch_stops.current(connection)
-        return Pass(
-            stopped=stopped,
+        with passing(backends, DELIVERY_DISPATCHER):
+            return _pass(backends, runs, at=at, offer=offer)
+
+
+def _pass(backends: Backends, runs: Runs, *, at: datetime, offer: bool) -> Pass:
+    database, settings = backends.database, backends.settings
+    slots = admit_due(backends, at)
+    recovered = recover_silent(backends, runs) + tend_offers(backends, runs, DELIVERY_LANE)
+    _beside(backends, send_notices)
+    _beside(backends, expire_files)
+    backends.reached("before offering")
+    offers = offer_lane(database, settings, DELIVERY_LANE) if offer else []
+    backends.reached("offers made")
+    with database.across.transaction() as connection:
+        dispatchers.end_pass(
+            connection,
+            DELIVERY_DISPATCHER,
             admitted=slots.admitted,
             missed=slots.missed,
             recovered=recovered,
-            offers=tuple(offers),
+            offered=len(offers),
         )
+        stopped = dispatch_stops.current(connection)
+    return Pass(
+        stopped=stopped,
+        admitted=slots.admitted,
+        missed=slots.missed,
+        recovered=recovered,
+        offers=tuple(offers),
+    )
 
 
 def _beside(backends: Backends, step: Callable[[Backends], int]) -> None:
@@ -97,3 +102,4 @@ def _beside(backends: Backends, step: Callable[[Backends], int]) -> None:
         raise
     except QueriesError as error:
         log.warning("pass_step_failed step=%s code=%s", step.__name__, error.code)
+        note_failure(backends, DELIVERY_DISPATCHER, error.code)

@@ -9,6 +9,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from sqlalchemy import Connection
+
+from queries_orchestration.store import counters
+
 if TYPE_CHECKING:
     from queries_orchestration.deliveries.settle import Settled
 
@@ -17,6 +21,14 @@ AUTO_PAUSED: Final = "schedule_auto_paused"
 FIELDS: Final = ("workspace", "schedule", "occurrence", "code", "streak")
 
 log = logging.getLogger(__name__)
+
+
+def count(connection: Connection, settled: Settled) -> None:
+    """Count what ``announce`` logs, in the transaction that settles."""
+    if settled.outcome == "failed":
+        counters.count(connection, counters.RUNS_FAILED, code=settled.code)
+    if settled.paused_with is not None:
+        counters.count(connection, counters.AUTO_PAUSES, code=settled.paused_with)
 
 
 def announce(settled: Settled) -> None:

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from queries_orchestration.deliveries import events
 from queries_orchestration.deliveries.settle import Settled
 from queries_orchestration.deliveries.streaks import PAUSED_BEFORE, follow_up, pause_schedule
 from queries_orchestration.model.errors import QueriesError, StoreUnavailable
@@ -35,7 +36,7 @@ def quarantine(
     """
     try:
         with unforeseen_told(due.id), attempt(connection):
-            return _fail_slot(connection, due, error, at=at)
+            settled = _fail_slot(connection, due, error, at=at)
     except StoreUnavailable:
         raise
     except QueriesError:
@@ -48,7 +49,7 @@ def quarantine(
             at=at,
         )
         missed.miss_waiting(connection, due.workspace_id, due.id, because=PAUSED_BEFORE, at=at)
-        return Settled(
+        settled = Settled(
             workspace_id=due.workspace_id,
             occurrence_key=None,
             schedule_id=due.id,
@@ -57,6 +58,8 @@ def quarantine(
             streak=0,
             paused_with=error.code,
         )
+    events.count(connection, settled)
+    return settled
 
 
 def _fail_slot(

@@ -14,6 +14,7 @@ from queries_orchestration.deliveries.submit import conclude_unfinished
 from queries_orchestration.exports import settle as export_settle
 from queries_orchestration.model.errors import ACCESS_CODES, QueriesError, ReceiveLost
 from queries_orchestration.model.outcomes import Outcome, outcome_of_deliveries
+from queries_orchestration.observing.traces import span
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import claims, deliveries, exports, occurrences
 from queries_orchestration.store.claims import Receive
@@ -48,20 +49,21 @@ def settle(
     Raises:
         ReceiveLost: a newer receive or a settlement took the work; nothing was written.
     """
-    occurrences.settle(
-        connection,
-        receive,
-        outcome=settlement.outcome,
-        code=settlement.code,
-        message=settlement.message,
-        at=at,
-    )
+    with span("settle", work=receive.key, outcome=settlement.outcome):
+        occurrences.settle(
+            connection,
+            receive,
+            outcome=settlement.outcome,
+            code=settlement.code,
+            message=settlement.message,
+            at=at,
+        )
     occurrence = _occurrence(connection, receive)
     if settlement.outcome in ("failed", "cancelled", "missed"):
         _close_unfinished(connection, occurrence, settlement)
     deliveries.forget_mailboxes(connection, occurrence.workspace_id, occurrence.key)
     consequence = count(connection, occurrence, settlement, at=at)
-    return Settled(
+    settled = Settled(
         workspace_id=occurrence.workspace_id,
         occurrence_key=occurrence.key,
         schedule_id=occurrence.schedule_id,
@@ -70,6 +72,8 @@ def settle(
         streak=consequence.streak,
         paused_with=consequence.paused_with,
     )
+    events.count(connection, settled)
+    return settled
 
 
 def cancel_within(

@@ -24,6 +24,7 @@ from queries_orchestration.model.submissions import (
     state_of_given_up,
     unanswered_with_another,
 )
+from queries_orchestration.observing.traces import span
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.settings import MAX_RECEIVES
 from queries_orchestration.store import claims, deliveries, message_states
@@ -94,7 +95,8 @@ def submit(
     state: DeliveryState = "sent"
     values: dict[str, Any] = {"unanswered": attempt.before.unanswered, "refusal_words": None}
     try:
-        backends.communications.submit(message, seconds=seconds)
+        with span("send_message", work=receive.key):
+            backends.communications.submit(message, seconds=seconds)
     except RecipientRefused as error:
         state = "refused"
         values |= {"code": error.code, "refusal_words": clean_server_words(error.reason)}

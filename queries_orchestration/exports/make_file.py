@@ -19,9 +19,10 @@ from queries_orchestration.exports.limits import LimitedPatience, limited
 from queries_orchestration.model.columns import Column
 from queries_orchestration.model.errors import ReceiveLost
 from queries_orchestration.model.file_names import CONTENT_TYPES
+from queries_orchestration.observing.traces import span
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.heartbeat import Heartbeat
-from queries_orchestration.store import claims, exports, workspaces
+from queries_orchestration.store import claims, counters, exports, workspaces
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.exports import Export
 from queries_orchestration.store.workspaces import Workspace
@@ -77,15 +78,16 @@ def make_file(
         backends.reached("written, not complete")
         return written
 
-    made = generate(
-        produce_whole,
-        storage=backends.storage,
-        storage_key=export.storage_key,
-        upload_id=upload_id,
-        part_bytes=backends.settings.part_bytes,
-        patience=patience,
-        progress=progress,
-    )
+    with span("make_file", work=receive.key, export=export.id):
+        made = generate(
+            produce_whole,
+            storage=backends.storage,
+            storage_key=export.storage_key,
+            upload_id=upload_id,
+            part_bytes=backends.settings.part_bytes,
+            patience=patience,
+            progress=progress,
+        )
     backends.reached("file complete, not recorded")
     completed_at = backends.clock()
     with backends.database.transaction(receive.workspace_id) as connection:
@@ -111,6 +113,7 @@ def make_file(
             completed_at=completed_at,
             expires_at=completed_at + LIFETIMES[export.purpose],
         )
+        counters.count(connection, counters.EXPORTS_SETTLED, label="ready")
         with_completion(connection)
         ready = exports.get(connection, receive.workspace_id, export.id)
     backends.reached("file recorded")

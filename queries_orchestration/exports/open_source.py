@@ -13,6 +13,7 @@ from queries_orchestration.exports.open_query import OpenedQuery, open_query
 from queries_orchestration.exports.open_report import OpenedReport, open_report
 from queries_orchestration.model.errors import SourceGone
 from queries_orchestration.model.formats import SourceKind
+from queries_orchestration.observing.traces import span
 from queries_orchestration.settings import EXPORT_LANE, REPORT_LANE
 from queries_orchestration.store.sources import Source
 
@@ -44,17 +45,18 @@ def open_source(
     if source.archived:
         raise SourceGone(f"The {source.kind} was deleted or archived.")
     opening = open_report if source.kind == "report" else open_query
-    return opening(
-        connection,
-        source.workspace_id,
-        source_id=source.id,
-        version=version,
-        actor_id=actor_id,
-        given_values=given_values,
-        moment=moment,
-        time_zone=time_zone,
-        environment=environment,
-    )
+    with span("resolve_access", source=source.id, version=version):
+        return opening(
+            connection,
+            source.workspace_id,
+            source_id=source.id,
+            version=version,
+            actor_id=actor_id,
+            given_values=given_values,
+            moment=moment,
+            time_zone=time_zone,
+            environment=environment,
+        )
 
 
 def open_file_source(

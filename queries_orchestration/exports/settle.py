@@ -27,7 +27,7 @@ def fail(backends: Backends, receive: Receive, error: QueriesError) -> None:
 
 def fail_within(connection: Connection, receive: Receive, *, code: str, message: str) -> None:
     """Settle the export that ``receive`` holds as failed, in the caller's transaction."""
-    claims.end(connection, receive)
+    claims.end(connection, receive, failed_with=code)
     exports.settle_unfinished(
         connection, receive.workspace_id, receive.key, state="failed", code=code, message=message
     )

@@ -36,6 +36,12 @@ def day_of_slot(key: str) -> date | None:
     return datetime.strptime(slot, _SLOT).date() if mark else None  # noqa: DTZ007 a day in UTC
 
 
+def schedule_of(key: str) -> str | None:
+    """Return the id of the schedule that the occurrence with ``key`` is of; None of an export."""
+    schedule, mark, _ = key.replace("!", "@").partition("@")
+    return schedule if mark else None
+
+
 def request_key(schedule_id: str, request_id: str) -> str:
     """Return the key of the occurrence that one run-now request asks for."""
     return f"{schedule_id}!{request_id}"

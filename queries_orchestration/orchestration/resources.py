@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import dagster as dg
 from pydantic import Field, PrivateAttr
@@ -11,8 +11,11 @@ from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.interface import Communications
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.link_keys import LinkKeys
+from queries_orchestration.observing.json_log import set_up_log
+from queries_orchestration.observing.traces import set_up_traces
 from queries_orchestration.receives.backends import Backends, read_link_keys
 from queries_orchestration.receives.heartbeat import Heartbeat, heartbeat_of
+from queries_orchestration.receives.observed import observed
 from queries_orchestration.settings import Settings, load_settings
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import Storage
@@ -71,11 +74,14 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     _backends: Backends | None = PrivateAttr(default=None)
     _receive: Receive | None = PrivateAttr(default=None)
     _heartbeat: Heartbeat | None = PrivateAttr(default=None)
+    _begun: ExitStack = PrivateAttr(default_factory=ExitStack)
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["WorkerResource"]:
         """Open the backends; at the end of the run or tick, stop the heartbeat."""
         settings = load_settings(os.environ)
+        set_up_log(settings)
+        set_up_traces(os.environ)
         link_keys = read_link_keys(settings)
         self._backends = Backends(
             database=Database(settings.database_url),
@@ -89,10 +95,8 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         try:
             yield self
         finally:
-            if self._heartbeat is not None:
-                self._heartbeat.__exit__(None, None, None)
-                self._heartbeat = None
-            self._receive = None
+            self._begun.close()
+            self._heartbeat = self._receive = None
 
     @property
     def backends(self) -> Backends:
@@ -113,8 +117,12 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """The receive that the first op started; None in a run that began in the middle."""
         return self._receive
 
-    def begin(self, receive: Receive, *, lane: str, is_terminated: Callable[[], bool]) -> None:
+    def begin(
+        self, receive: Receive, *, lane: str, run_id: str, is_terminated: Callable[[], bool]
+    ) -> None:
         """Keep the run's receive and start its heartbeat; both last until the run ends."""
         self._receive = receive
-        heartbeat = heartbeat_of(self.backends, receive, lane=lane, is_terminated=is_terminated)
-        self._heartbeat = heartbeat.__enter__()
+        self._begun.enter_context(observed(receive, lane=lane, run_id=run_id))
+        self._heartbeat = self._begun.enter_context(
+            heartbeat_of(self.backends, receive, lane=lane, is_terminated=is_terminated)
+        )

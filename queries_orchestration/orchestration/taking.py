@@ -46,7 +46,7 @@ def take_work(
         raise refusal(error) from None
     if not isinstance(receive, start_step.NothingToDo):
         # First of all: until it beats, whoever looks for the lost finds this receive.
-        worker.begin(receive, lane=lane, is_terminated=terminated(context))
+        worker.begin(receive, lane=lane, run_id=context.run_id, is_terminated=terminated(context))
     tag_run(context, {tags.work_tag(lane): key})
     if isinstance(receive, start_step.NothingToDo):
         nothing_to_do(context, receive.reason)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Literal
 
+from queries_orchestration.observing.traces import note
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.settings import Settings
 from queries_orchestration.store import claims, cross_workspace
@@ -24,7 +25,7 @@ def offer_lane(
 ) -> list[Offer]:
     """Offer what waits in ``lane`` and may start, within the lane's limits."""
     with database.across.transaction() as connection:
-        return cross_workspace.offer_waiting(
+        offers = cross_workspace.offer_waiting(
             connection,
             lane,
             live_limit=settings.lane_offers(lane),
@@ -32,6 +33,13 @@ def offer_lane(
             at_most=at_most,
             backfill_limit=settings.backfill_places(lane),
         )
+    for offer in offers:
+        _note(offer)
+    return offers
+
+
+def _note(offer: Offer) -> None:
+    note("offer", work=offer.key, offer=offer.number, lane=offer.lane)
 
 
 def publish(backends: Backends, workspace_id: str, key: str, launch: Launch) -> bool:
@@ -53,6 +61,7 @@ def publish(backends: Backends, workspace_id: str, key: str, launch: Launch) -> 
         )
     if offer is None:
         return False
+    _note(offer)
     backends.reached("offered, not launched")
     answer = launch(offer)
     if answer == "refused":

@@ -8,6 +8,7 @@ from typing import TypeVar
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import Fail, failures_settled
 from queries_orchestration.receives.heartbeat import Heartbeat, heartbeat_of
+from queries_orchestration.receives.observed import observed
 from queries_orchestration.receives.start import NothingToDo, start
 from queries_orchestration.store.claims import Receive
 
@@ -37,6 +38,7 @@ def work_receive(
     if isinstance(receive, NothingToDo):
         return receive
     with (
+        observed(receive, lane=lane, run_id=run_id),
         heartbeat_of(backends, receive, lane=lane) as heartbeat,
         failures_settled(backends, receive, fail),
     ):

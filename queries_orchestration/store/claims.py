@@ -17,7 +17,8 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
 from queries_orchestration.model.errors import ReceiveLost
-from queries_orchestration.store import database
+from queries_orchestration.settings import MAX_RECEIVES
+from queries_orchestration.store import counters, database
 from queries_orchestration.store.rows import every_of, one_or_none, select_records
 from queries_orchestration.store.tables import claims, offers, receives
 
@@ -118,7 +119,7 @@ def start(
         The receive, or None if the offer is no longer the live one, or the work is held or done.
     """
     at = database.now(connection)
-    number = connection.execute(
+    taken = connection.execute(
         update(claims)
         .where(
             _is(workspace_id, key),
@@ -132,10 +133,12 @@ def start(
             lease_until=None,
             heartbeat_at=at,
         )
-        .returning(claims.c.receive_number)
-    ).scalar_one_or_none()
-    if number is None:
+        .returning(claims.c.receive_number, claims.c.lane)
+    ).one_or_none()
+    if taken is None:
         return None
+    number, lane = taken
+    counters.count(connection, counters.RECEIVES_STARTED, label=lane)
     end_offers(connection, workspace_id, key, state="taken")
     connection.execute(
         sa.insert(receives).values(
@@ -183,23 +186,31 @@ def wait_again(connection: Connection, receive: Receive, *, code: str, delay: fl
         ReceiveLost: a newer receive or a settlement took the work.
     """
     at = database.now(connection)
-    _move(
+    lane = _move(
         connection,
         receive,
         state="waiting",
         heartbeat_at=None,
         not_before=at + timedelta(seconds=delay),
     )
+    counters.count(connection, counters.RECEIVES_FAILED, label=lane, code=code)
     _close(connection, receive, at=at, code=code)
 
 
-def end(connection: Connection, receive: Receive) -> None:
+def end(connection: Connection, receive: Receive, *, failed_with: str | None = None) -> None:
     """End the work that ``receive`` holds; the caller settles it in the same transaction.
+
+    Args:
+        failed_with: the code of a failure for good.
 
     Raises:
         ReceiveLost: a newer receive or a settlement took the work.
     """
-    _move(connection, receive, state="done", heartbeat_at=None)
+    lane = _move(connection, receive, state="done", heartbeat_at=None)
+    if failed_with is not None:
+        counters.count(connection, counters.RECEIVES_FAILED, label=lane, code=failed_with)
+        if receive.number >= MAX_RECEIVES:
+            counters.count(connection, counters.DEAD_LETTERS, label=lane)
     _close(connection, receive, at=database.now(connection), code=None)
 
 
@@ -294,8 +305,9 @@ def no_live_offer(at: datetime) -> ColumnElement[bool]:
     return or_(claims.c.lease_until.is_(None), claims.c.lease_until <= at)
 
 
-def _move(connection: Connection, receive: Receive, **values: object) -> None:
-    moved = connection.execute(
+def _move(connection: Connection, receive: Receive, **values: object) -> str:
+    """Write columns of the claim that ``receive`` holds; returns its lane."""
+    lane: str | None = connection.execute(
         update(claims)
         .where(
             _is(receive.workspace_id, receive.key),
@@ -303,9 +315,11 @@ def _move(connection: Connection, receive: Receive, **values: object) -> None:
             claims.c.receive_number == receive.number,
         )
         .values(**values)
-    )
-    if moved.rowcount != 1:
+        .returning(claims.c.lane)
+    ).scalar_one_or_none()
+    if lane is None:
         raise ReceiveLost(_LOST)
+    return lane
 
 
 def _close(connection: Connection, receive: Receive, *, at: datetime, code: str | None) -> None:

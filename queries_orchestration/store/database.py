@@ -34,6 +34,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.model.errors import InvalidSettings, StoreUnavailable
+from queries_orchestration.store import counters
 from queries_orchestration.store.prepared import bound, prepare_statements
 from queries_orchestration.store.roles import WORKSPACE_VARIABLE, roles_of
 
@@ -73,7 +74,9 @@ class Across:
             StoreUnavailable: the database cannot be reached, is locked or full.
         """
         with _our_errors(), self._engine.begin() as connection:
+            counters.begin(connection)
             yield connection
+            counters.write(connection)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -124,7 +127,9 @@ class Database:
         """
         with _our_errors(), self._engine.begin() as connection:
             self._enter(connection, workspace_id)
+            counters.begin(connection)
             yield connection
+            counters.write(connection)
 
     @contextmanager
     def read(self, workspace_id: str) -> Iterator[Connection]:
@@ -181,8 +186,13 @@ def attempt(connection: Connection) -> Iterator[None]:
     Raises:
         StoreUnavailable: the database cannot be reached, is locked or full; it cannot go on.
     """
-    with _our_errors(), connection.begin_nested():
-        yield
+    before = counters.counted(connection)
+    try:
+        with _our_errors(), connection.begin_nested():
+            yield
+    except Exception:
+        counters.go_back(connection, before)
+        raise
 
 
 def now(connection: Connection) -> datetime:

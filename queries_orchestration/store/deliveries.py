@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, update
 
 from queries_orchestration.model.outcomes import DeliveryState
+from queries_orchestration.store import counters
 from queries_orchestration.store.rows import every_of, one_or_none, select_records, values_of
 from queries_orchestration.store.tables import deliveries
 
@@ -92,6 +93,8 @@ def record(connection: Connection, delivery: Delivery, *, instead_of: Delivery |
             )
         )
     connection.execute(sa.insert(deliveries).values(values_of(delivery)))
+    if delivery.state != "sending":
+        _count(connection, delivery.state, delivery.code)
 
 
 def note_submission(
@@ -105,7 +108,8 @@ def conclude(
     connection: Connection, delivery: Delivery, *, state: DeliveryState, **values: Any
 ) -> None:
     """Write the final outcome of a delivery that was ``sending``."""
-    _update(connection, delivery, state=state, **values)
+    if _update(connection, delivery, state=state, **values):
+        _count(connection, state, values.get("code"))
 
 
 def forget_mailboxes(connection: Connection, workspace_id: str, occurrence_key: str) -> None:
@@ -121,8 +125,12 @@ def forget_mailboxes(connection: Connection, workspace_id: str, occurrence_key: 
     )
 
 
-def _update(connection: Connection, delivery: Delivery, **values: Any) -> None:
-    connection.execute(
+def _count(connection: Connection, state: str, code: str | None) -> None:
+    counters.count(connection, counters.DELIVERIES_SETTLED, label=state, code=code)
+
+
+def _update(connection: Connection, delivery: Delivery, **values: Any) -> bool:
+    updated = connection.execute(
         update(deliveries)
         .where(
             deliveries.c.workspace_id == delivery.workspace_id,
@@ -131,3 +139,4 @@ def _update(connection: Connection, delivery: Delivery, **values: Any) -> None:
         )
         .values(values)
     )
+    return updated.rowcount == 1

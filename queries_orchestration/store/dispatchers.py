@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,12 +19,19 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy import Connection, func, make_url, select, update
 
+from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE, REPORT_LANE
 from queries_orchestration.store import database
 from queries_orchestration.store.database import Database
-from queries_orchestration.store.rows import one_or_none, select_records
+from queries_orchestration.store.rows import every, one_or_none, select_records
 from queries_orchestration.store.tables import dispatcher_heartbeats
 
 DELIVERY_DISPATCHER: Final = "deliveries"
+OFFERING_DISPATCHERS: Final[Mapping[str, str]] = {
+    DELIVERY_LANE: "offer_deliveries",
+    EXPORT_LANE: "offer_exports",
+    REPORT_LANE: "offer_reports",
+}
+"""By lane: what offers, every few seconds, what waits in it. Its sensor has the same name."""
 _ADVISORY_LOCK: Final = 0x71756572  # "quer": one number of our own in the database
 
 
@@ -32,7 +39,8 @@ _ADVISORY_LOCK: Final = 0x71756572  # "quer": one number of our own in the datab
 class Heartbeat:
     """The last pass of a dispatcher, and what the last one that ended did.
 
-    ``pass_ended_at`` lies before ``pass_started_at`` while a pass works, or if it died.
+    ``pass_ended_at`` lies before ``pass_started_at`` while a pass works, or if it died. ``errors``
+    counts, since the beginning, what failed in passes; the last at ``failed_at``.
     """
 
     dispatcher: str
@@ -43,6 +51,9 @@ class Heartbeat:
     missed: int | None
     recovered: int | None
     offered: int | None
+    errors: int
+    failed_at: datetime | None
+    failure_code: str | None
 
 
 @contextmanager
@@ -83,12 +94,12 @@ def end_pass(
     connection: Connection,
     dispatcher: str,
     *,
-    admitted: int,
-    missed: int,
     recovered: int,
     offered: int,
+    admitted: int | None = None,
+    missed: int | None = None,
 ) -> None:
-    """Record that the pass has ended, with what it did."""
+    """Record that the pass has ended, with what it did; only one of deliveries admits."""
     connection.execute(
         update(dispatcher_heartbeats)
         .where(dispatcher_heartbeats.c.dispatcher == dispatcher)
@@ -99,6 +110,30 @@ def end_pass(
             recovered=recovered,
             offered=offered,
         )
+    )
+
+
+def note_failure(connection: Connection, dispatcher: str, *, code: str) -> None:
+    """Record that something failed in a pass of ``dispatcher``, the pass itself or a part of it."""
+    connection.execute(
+        update(dispatcher_heartbeats)
+        .where(dispatcher_heartbeats.c.dispatcher == dispatcher)
+        .values(
+            errors=dispatcher_heartbeats.c.errors + 1,
+            failed_at=database.now(connection),
+            failure_code=code,
+        )
+    )
+
+
+def heartbeats(connection: Connection) -> list[Heartbeat]:
+    """Return the last pass of each dispatcher that has ever begun one."""
+    return every(
+        connection,
+        Heartbeat,
+        select_records(Heartbeat, dispatcher_heartbeats).order_by(
+            dispatcher_heartbeats.c.dispatcher
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, delete, func, select, update
 
+from queries_orchestration.store import counters
 from queries_orchestration.store.rows import (
     comes_after,
     every,
@@ -339,7 +340,7 @@ def settle_unfinished(
 
     Its upload stays recorded until what it left in the storage is removed.
     """
-    connection.execute(
+    settled = connection.execute(
         update(exports)
         .where(
             exports.c.workspace_id == workspace_id,
@@ -348,6 +349,8 @@ def settle_unfinished(
         )
         .values(state=state, code=code, message=message)
     )
+    if settled.rowcount == 1:
+        counters.count(connection, counters.EXPORTS_SETTLED, label=state, code=code)
     connection.execute(
         delete(requests).where(
             requests.c.workspace_id == workspace_id, requests.c.export_id == export_id

@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, select, update
 
 from queries_orchestration.model.ids import slot_key
-from queries_orchestration.store import claims as claims_store, database
+from queries_orchestration.store import claims as claims_store, counters, database
 from queries_orchestration.store.occurrences import (
     BACKFILL,
     follows_unsettled,
@@ -51,7 +51,9 @@ def record_missed(
         for slot, because in missed.items()
     ]
     inserting = insert_into(connection).on_conflict_do_nothing().returning(occurrences.c.key)
-    return len(connection.scalars(inserting, rows).all())
+    recorded = len(connection.scalars(inserting, rows).all())
+    counters.count(connection, counters.OCCURRENCES_SETTLED, label="missed", by=recorded)
+    return recorded
 
 
 def miss_overtaken(
@@ -144,6 +146,7 @@ def _miss(
             )
             .values(outcome="missed", code=None, message=because, settled_at=at)
         )
+    counters.count(connection, counters.OCCURRENCES_SETTLED, label="missed", by=len(waiting))
     return len(waiting)
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.settings import DELIVERY_LANE
-from queries_orchestration.store import claims as claims_store
+from queries_orchestration.store import claims as claims_store, counters
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.rows import comes_after, every, one_or_none
 from queries_orchestration.store.tables import claims, occurrences
@@ -169,7 +169,9 @@ def admit_slot(
             "settled_at": at,
         }
     inserted = _insert_once(connection, values)
-    if inserted and "outcome" not in values:
+    if inserted and failed_with is not None:
+        _count(connection, "failed", failed_with.code)
+    elif inserted:
         claims_store.wait(connection, workspace_id, key, lane=DELIVERY_LANE)
     return inserted
 
@@ -290,7 +292,7 @@ def settle(
     Raises:
         ReceiveLost: a newer receive or a settlement took the work.
     """
-    claims_store.end(connection, receive)
+    claims_store.end(connection, receive, failed_with=code if outcome == "failed" else None)
     write_outcome(
         connection,
         receive.workspace_id,
@@ -325,11 +327,17 @@ def write_outcome(
     at: datetime,
 ) -> None:
     """Write how an occurrence ends that has no outcome; the caller has ended its claim."""
-    connection.execute(
+    written = connection.execute(
         update(occurrences)
         .where(_is(workspace_id, key), occurrences.c.outcome.is_(None))
         .values(outcome=outcome, code=code, message=message, settled_at=at)
     )
+    if written.rowcount == 1:
+        _count(connection, outcome, code)
+
+
+def _count(connection: Connection, outcome: str, code: str | None) -> None:
+    counters.count(connection, counters.OCCURRENCES_SETTLED, label=outcome, code=code)
 
 
 def _select() -> Select[Any]:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, not_, update
 
-from queries_orchestration.store import database
+from queries_orchestration.store import counters, database
 from queries_orchestration.store.claims import end_offers, no_live_offer, unfinished
 from queries_orchestration.store.occurrences import follows_unsettled
 from queries_orchestration.store.tables import claims, offers
@@ -99,6 +99,7 @@ def release(connection: Connection, offer: Offer, *, delay: float = 0) -> bool:
         .values(lease_until=None, not_before=at + timedelta(seconds=delay))
     )
     if released.rowcount == 1:
+        counters.count(connection, counters.OFFERS_RELEASED, label=offer.lane)
         end_offers(connection, offer.workspace_id, offer.key, state="released")
     return released.rowcount == 1
 

@@ -17,7 +17,7 @@ from queries_orchestration.model.errors import Refused
 from queries_orchestration.store import database
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.roles import WORKSPACE_VARIABLE, Roles, roles_of, without_roles
-from queries_orchestration.store.tables import metadata, workspaces
+from queries_orchestration.store.tables import counters, metadata, workspaces
 
 _RAISING: Final = 0x77616C6C  # "wall": one number of our own in the database
 _LOCK_SECONDS: Final = 10
@@ -134,9 +134,11 @@ def _let_in(connection: Connection, roles: Roles) -> None:
 
 
 def _grant(connection: Connection, roles: Roles, table: Table) -> None:
-    # What is nobody's is across workspaces; the service reads there that dispatching is stopped.
+    # What is nobody's is across workspaces; the service reads there that dispatching is stopped,
+    # and counts what it does.
     rights = "SELECT, INSERT, UPDATE, DELETE"
-    of_service = rights if workspace_column(table) else "SELECT"
+    of_others = "SELECT, INSERT, UPDATE" if table is counters else "SELECT"
+    of_service = rights if workspace_column(table) else of_others
     for role, these in ((roles.service, of_service), (roles.across, rights)):
         held = connection.scalar(
             text("SELECT bool_and(has_table_privilege(:role, :table, r)) FROM unnest(:r) AS r"),

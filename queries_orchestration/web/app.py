@@ -16,6 +16,8 @@ from queries_orchestration.web import openapi, problems
 from queries_orchestration.web.asked import Clicks, Web
 from queries_orchestration.web.bearer_tokens import TokenVerifier
 from queries_orchestration.web.body_limit import BodyLimit
+from queries_orchestration.web.meters import Meters
+from queries_orchestration.web.observed import Observed
 from queries_orchestration.web.pages import pages
 from queries_orchestration.web.rate_limits import RateLimits
 from queries_orchestration.web.response_headers import ResponseHeaders
@@ -27,6 +29,7 @@ from queries_orchestration.web.routes import (
     groups,
     health,
     links,
+    metrics,
     occurrences,
     recurrences,
     schedule_actions,
@@ -65,6 +68,7 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
         limits=RateLimits(backends.settings),
         sns=sns_signatures_of(backends),
         clicks=Clicks(ThreadPoolExecutor(CLICK_THREADS, thread_name_prefix="click")),
+        meters=Meters(backends),
     )
     problems.install(app)
     openapi.install(app)
@@ -81,11 +85,13 @@ def create_app(backends: Backends, verifier: TokenVerifier) -> FastAPI:
     app.include_router(catalog.router, prefix=API)
     app.include_router(audit.router, prefix=API)
     app.include_router(health.router)
+    app.include_router(metrics.router)
     app.include_router(files.router)
     app.include_router(webhooks.router)
     app.add_middleware(BodyLimit)
     app.add_middleware(Unforeseen)
     pages.install(app)
+    app.add_middleware(Observed)
     app.add_middleware(ResponseHeaders)
     return app
 

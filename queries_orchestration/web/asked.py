@@ -12,11 +12,13 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from queries_orchestration.communications.https_fetch import https_fetch
 from queries_orchestration.communications.sns_signatures import Fetch, SnsSignatures
 from queries_orchestration.model.audit import By
+from queries_orchestration.observing.about import learn
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.store import people, workspaces
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.workspaces import Workspace
 from queries_orchestration.web.bearer_tokens import NotSignedIn, TokenVerifier
+from queries_orchestration.web.meters import Meters
 from queries_orchestration.web.rate_limits import RateLimits
 
 _BEARER = HTTPBearer(auto_error=False, bearerFormat="JWT", description="A token of the caller.")
@@ -39,6 +41,7 @@ class Web:
     limits: RateLimits
     sns: SnsSignatures
     clicks: Clicks
+    meters: Meters
     fetch: Fetch = https_fetch
 
 
@@ -114,6 +117,7 @@ def caller_of_token(web: Web, token: str) -> Caller:
         person = people.by_name(connection, workspace.id, named.person) if workspace else None
     if workspace is None or person is None or not person.active:
         raise NotSignedIn
+    learn(workspace=workspace.id)
     return Caller(workspace=workspace, person=person)
 
 

@@ -33,15 +33,19 @@ class LinkRoute(APIRoute):
         answer = self.answer()
 
         async def served(request: Request) -> Response:
+            refusals = web_of(request).meters.link_refusals
             try:
                 web_of(request).limits.count_link(address_of(request), request.path_params["token"])
                 response = await answer(request)
             except TooManyRequests as error:
+                refusals.count("too_many")
                 response = link_pages.too_many(error.retry_after)
             except (Refused, RequestValidationError):
+                refusals.count("refused")
                 response = link_pages.refused()
             except QueriesError as error:
                 log.warning("link_failed method=%s code=%s", request.method, error.code)
+                refusals.count("try_again")
                 response = link_pages.try_again()
             except asyncio.CancelledError:  # the server ends, and waits for nobody any longer
                 response = link_pages.try_again()

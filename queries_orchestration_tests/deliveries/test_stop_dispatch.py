@@ -109,6 +109,7 @@ def test_a_check_finds_the_stop_first(house: House) -> None:
         house.backends.database,
         lane_limits=LANE_WIDTHS,
         communications=house.backends.communications,
+        at=MONDAY,
     )
 
     assert first.code == "dispatch_stopped"

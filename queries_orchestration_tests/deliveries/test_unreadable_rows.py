@@ -141,6 +141,7 @@ def _found(house: House) -> list[Finding]:
         house.backends.database,
         lane_limits=None,
         communications=house.backends.communications,
+        at=house.clock.at,
         stuck_after=timedelta(days=999),
     )
     return [one for one in found if one.code == "unreadable_row"]

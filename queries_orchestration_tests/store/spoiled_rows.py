@@ -115,6 +115,7 @@ SPOILED: list[tuple[str, dict[str, Any], str]] = [
     ("deliveries", {"unanswered": 2}, "resubmitted_at"),
     ("message_states", {"state": "x"}, "state"),
     ("occurrences", {"purpose": "x"}, "purpose"),
+    ("counters", {"value": 0}, "value"),
     ("dispatch_stops", {"number": 0}, "number"),
     ("dispatch_stops", {"started_by": None}, "started"),
     ("dispatch_stops", {"start_reason": None}, "started"),

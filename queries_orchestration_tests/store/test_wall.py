@@ -11,7 +11,7 @@ from sqlalchemy import Connection, make_url
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from queries_orchestration.model.errors import InvalidSettings, Refused, StoreUnavailable
-from queries_orchestration.store import clicks, prepared
+from queries_orchestration.store import clicks, counters, prepared
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.tables import metadata, workspaces
 from queries_orchestration.store.wall import faults, is_asked_for, raise_wall, workspace_column
@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.parametrize("shared_url", ["postgresql"], indirect=True),
 ]
 
-NOBODYS = {"dispatch_stops", "dispatcher_heartbeats"}
+NOBODYS = {"counters", "dispatch_stops", "dispatcher_heartbeats"}
 """The tables that are over all workspaces."""
 WALLED = [table for table in metadata.sorted_tables if table.name not in NOBODYS]
 SERVICE, ACROSS = f"{ROLES}_service", f"{ROLES}_across"
@@ -208,6 +208,7 @@ def test_what_a_click_looks_up_is_found_by_indexes(two: Database) -> None:
         "SET ROLE postgres",
         "SET SESSION AUTHORIZATION postgres",
         "INSERT INTO dispatch_stops VALUES (1, now(), 'me', 'because')",
+        "DELETE FROM counters",
         "SET LOCAL row_security = off; SELECT count(*) FROM people",
         "SELECT * FROM alembic_version",
         "CREATE FUNCTION mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
@@ -217,6 +218,18 @@ def test_the_service_cannot_pass_the_wall_by(two: Database, statement: str) -> N
     with pytest.raises(ProgrammingError) as refused, two.transaction("one") as connection:
         connection.execute(sa.text(statement))
     assert code_of(refused) == REFUSED
+
+
+def test_the_service_counts_what_it_does_where_numbers_are_over_all_workspaces(
+    two: Database,
+) -> None:
+    for workspace in ("one", "two"):
+        with two.transaction(workspace) as connection:
+            counters.count(connection, counters.DEAD_LETTERS, label="export")
+
+    with two.across.read() as connection:
+        found = [one.value for one in counters.read(connection) if one.label == "export"]
+    assert found == [2]
 
 
 def test_who_acts_in_neither_role_may_do_nothing(two: Database) -> None:

@@ -148,6 +148,7 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "subject_id": schedule,
             "code": "five_failures",
         },
+        "counters": {"name": workspace, "label": "delivery", "code": "", "value": 1},
         "dispatch_stops": {
             "number": int.from_bytes(workspace[:3].encode()),
             "stopped_at": SLOT,

@@ -180,6 +180,7 @@ API_ROWS: Final = (
 OPEN_ROWS: Final = (
     Row(method="GET", path="/healthz", target="nothing", statuses=_everybody(200)),
     Row(method="GET", path="/readyz", target="nothing", statuses=_everybody(200)),
+    Row(method="GET", path="/metrics", target="nothing", statuses=_everybody(404)),
     # Who holds the token is served, whoever else they are; here nobody holds one.
     *(
         Row(method=method, path=f"/{kind}/{{token}}", target="nothing", statuses=_everybody(410))

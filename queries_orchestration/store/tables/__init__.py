@@ -13,6 +13,7 @@ from queries_orchestration.store.tables.catalog import (
 )
 from queries_orchestration.store.tables.columns import metadata
 from queries_orchestration.store.tables.operations import (
+    counters,
     dispatch_stops,
     notices,
     resends,
@@ -46,6 +47,7 @@ __all__ = [
     "audit_events",
     "claims",
     "connections",
+    "counters",
     "datasets",
     "deliveries",
     "dispatch_stops",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    BigInteger,
     CheckConstraint,
     Column,
     Index,
@@ -127,4 +128,17 @@ Index(
     notices.c.not_before,
     postgresql_where=notices.c.concluded_at.is_(None),
     sqlite_where=notices.c.concluded_at.is_(None),
+)
+
+# What has happened since the beginning, over all workspaces: no history is needed to tell it, and
+# none that goes takes it along.
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", String(32), nullable=False),
+    Column("label", String(16), nullable=False),  # a lane, an outcome or a state
+    Column("code", String(64), nullable=False),
+    Column("value", BigInteger, nullable=False),
+    PrimaryKeyConstraint("name", "label", "code"),
+    CheckConstraint("value > 0", name="value"),
 )

@@ -357,5 +357,9 @@ dispatcher_heartbeats = Table(
     Column("missed", Integer),
     Column("recovered", Integer),
     Column("offered", Integer),
+    # Passes that failed since the beginning, and the last of them.
+    Column("errors", Integer, nullable=False, server_default=text("0")),
+    Column("failed_at", Instant),
+    Column("failure_code", String(64)),
     PrimaryKeyConstraint("dispatcher"),
 )
