@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from sqlalchemy import URL
 
+from queries_orchestration.model.backfills import HISTORY
 from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration.model.public_url import clean_web_url
+from queries_orchestration.settings_checks import (
+    check_count,
+    check_days,
+    check_seconds,
+    refuse_unknown,
+)
 from queries_orchestration.settings_urls import check_database_url, check_web_url
 
 DELIVERY_LANE: Final = "delivery"
@@ -30,9 +36,9 @@ BACKFILL_LANE: Final = "backfill"
 
 MAX_RECEIVES: Final = 3
 
-PREFIX: Final = "QUERIES_"
 MOST_ROWS: Final = 1_000_000
-LONGEST_SECONDS: Final = 7 * 24 * 3600
+LEAST_HISTORY_DAYS: Final = HISTORY.days + 1
+"""So that a backfill never takes a slot whose record has gone for a missing one."""
 SMALLEST_PART_BYTES: Final = 5 * 1024 * 1024
 """What S3 wants of every part but the last."""
 
@@ -263,6 +269,19 @@ class Settings:
         86_400.0,
     )
 
+    history_days: int = _setting(
+        "QUERIES_HISTORY_DAYS",
+        "Days that settled occurrences and exports are kept, at least 366; then a count by month"
+        " stays",
+        400,
+    )
+    audit_days: int = _setting(
+        "QUERIES_AUDIT_DAYS", "Days that the audit trail is kept, at least 366", 400
+    )
+    run_days: int = _setting(
+        "QUERIES_RUN_DAYS", "Days that Dagster's finished runs are kept, with their events", 30
+    )
+
     @property
     def mail_password(self) -> str:
         """Password of the mail server's user: as set, or the first line of its file.
@@ -318,7 +337,7 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
         InvalidSettings: a variable cannot be read, or an unknown ``QUERIES_…`` is not a setting
             (connection URLs of the catalog are named freely and may not begin so).
     """
-    _refuse_unknown(environment)
+    refuse_unknown(environment, [item.metadata["variable"] for item in fields(Settings)])
     values: dict[str, Any] = {item.name: item.default for item in fields(Settings)}
     for item in fields(Settings):
         variable = item.metadata["variable"]
@@ -335,19 +354,6 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
     settings = Settings(**values)
     _check(settings)
     return settings
-
-
-def _refuse_unknown(environment: Mapping[str, str]) -> None:
-    """Refuse a variable that looks like a setting and is none: a typo would pass in silence."""
-    # Compared without the prefix, in which all are alike.
-    known = [item.metadata["variable"].removeprefix(PREFIX) for item in fields(Settings)]
-    for variable in sorted(environment):
-        name = variable.removeprefix(PREFIX)
-        if name == variable or name in known or not environment[variable]:
-            continue
-        close = get_close_matches(name.upper(), known, n=1)
-        advice = f"Did you mean {PREFIX}{close[0]}?" if close else "docs/settings.md lists all."
-        raise InvalidSettings(f"{variable} is not a setting. {advice}")
 
 
 def _read(variable: str, text: str, default: object) -> object:
@@ -381,12 +387,8 @@ def _check(settings: Settings) -> None:
         check_web_url("QUERIES_DAGSTER_URL", settings.dagster_url, "cannot lead to Dagster")
     for item in fields(settings):
         value = getattr(settings, item.name)
-        # Written so that `nan`, which is neither smaller nor larger, is refused too.
-        if isinstance(value, float) and not 0 < value <= LONGEST_SECONDS:
-            raise InvalidSettings(
-                f"{item.metadata['variable']} must be greater than 0 and at most"
-                f" {LONGEST_SECONDS} seconds."
-            )
+        if isinstance(value, float):
+            check_seconds(item.metadata["variable"], value)
     if settings.heartbeat_silence <= settings.heartbeat_interval:
         raise InvalidSettings(
             "QUERIES_HEARTBEAT_SILENCE must be longer than QUERIES_HEARTBEAT_INTERVAL."
@@ -397,8 +399,10 @@ def _check(settings: Settings) -> None:
             " waited for its report must have time to send it."
         )
     for item in fields(settings):
-        is_count = item.name.startswith(("report_", "exports_per_", "link_requests_", "failed_"))
-        if is_count and not 1 <= getattr(settings, item.name) <= MOST_ROWS:
-            raise InvalidSettings(f"{item.metadata['variable']} must be from 1 to {MOST_ROWS}.")
+        variable, value = item.metadata["variable"], getattr(settings, item.name)
+        if item.name.startswith(("report_", "exports_per_", "link_requests_", "failed_")):
+            check_count(variable, value, most=MOST_ROWS)
+        elif item.name.endswith("_days"):
+            check_days(variable, value, least=1 if item.name == "run_days" else LEAST_HISTORY_DAYS)
     if settings.part_bytes < SMALLEST_PART_BYTES:
         raise InvalidSettings(f"QUERIES_PART_BYTES must be at least {SMALLEST_PART_BYTES}.")
