@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -75,6 +75,9 @@ class _Refusing:
         if message.recipient_address.startswith(self.refused):
             raise RecipientRefused("550 5.1.1 There is no such mailbox.")
         return self.inner.submit(message, seconds=seconds)
+
+    def forget(self, communication_keys: Iterable[str]) -> None:
+        self.inner.forget(communication_keys)
 
     def close(self) -> None:
         self.inner.close()

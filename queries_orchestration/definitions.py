@@ -20,6 +20,7 @@ from queries_orchestration.orchestration.resources import (
     StorageResource,
     WorkerResource,
 )
+from queries_orchestration.orchestration.retention import retain_daily, retention
 from queries_orchestration.orchestration.sweep import sweep_hourly, sweep_uploads
 
 defs = dg.Definitions(
@@ -30,8 +31,9 @@ defs = dg.Definitions(
         export_query,
         render_report,
         sweep_uploads,
+        retention,
     ],
-    schedules=[dispatch_deliveries, sweep_hourly],
+    schedules=[dispatch_deliveries, sweep_hourly, retain_daily],
     sensors=[offer_deliveries, offer_exports, offer_reports],
     resources={
         "worker": WorkerResource(

@@ -13,8 +13,10 @@ from urllib.parse import quote
 
 from sqlalchemy import URL
 
+from queries_orchestration.model.backfills import HISTORY
 from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration.model.public_url import clean_web_url
+from queries_orchestration.settings_checks import check_count, check_days, check_seconds
 from queries_orchestration.settings_texts import read_value, refuse_unknown
 from queries_orchestration.settings_urls import (
     check_database_url,
@@ -37,7 +39,8 @@ MAX_RECEIVES: Final = 3
 MOST_ROWS: Final = 1_000_000
 SHORTEST_TOKEN: Final = 16
 LOG_FORMATS: Final = ("text", "json")
-LONGEST_SECONDS: Final = 7 * 24 * 3600
+LEAST_HISTORY_DAYS: Final = HISTORY.days + 1
+"""So that a backfill never takes a slot whose record has gone for a missing one."""
 SMALLEST_PART_BYTES: Final = 5 * 1024 * 1024
 """What S3 wants of every part but the last."""
 
@@ -280,6 +283,19 @@ class Settings:
         86_400.0,
     )
 
+    history_days: int = _setting(
+        "QUERIES_HISTORY_DAYS",
+        "Days that settled occurrences and exports are kept, at least 366; then a count by month"
+        " stays",
+        400,
+    )
+    audit_days: int = _setting(
+        "QUERIES_AUDIT_DAYS", "Days that the audit trail is kept, at least 366", 400
+    )
+    run_days: int = _setting(
+        "QUERIES_RUN_DAYS", "Days that Dagster's finished runs are kept, with their events", 30
+    )
+
     @property
     def mail_password(self) -> str:
         """Password of the mail server's user: as set, or the first line of its file.
@@ -377,12 +393,8 @@ def _check(settings: Settings) -> None:
         raise InvalidSettings(f"QUERIES_LOG_FORMAT must be one of {', '.join(LOG_FORMATS)}.")
     for item in fields(settings):
         value = getattr(settings, item.name)
-        # Written so that `nan`, which is neither smaller nor larger, is refused too.
-        if isinstance(value, float) and not 0 < value <= LONGEST_SECONDS:
-            raise InvalidSettings(
-                f"{item.metadata['variable']} must be greater than 0 and at most"
-                f" {LONGEST_SECONDS} seconds."
-            )
+        if isinstance(value, float):
+            check_seconds(item.metadata["variable"], value)
     if settings.heartbeat_silence <= settings.heartbeat_interval:
         raise InvalidSettings(
             "QUERIES_HEARTBEAT_SILENCE must be longer than QUERIES_HEARTBEAT_INTERVAL."
@@ -393,8 +405,10 @@ def _check(settings: Settings) -> None:
             " waited for its report must have time to send it."
         )
     for item in fields(settings):
-        is_count = item.name.startswith(("report_", "exports_per_", "link_requests_", "failed_"))
-        if is_count and not 1 <= getattr(settings, item.name) <= MOST_ROWS:
-            raise InvalidSettings(f"{item.metadata['variable']} must be from 1 to {MOST_ROWS}.")
+        variable, value = item.metadata["variable"], getattr(settings, item.name)
+        if item.name.startswith(("report_", "exports_per_", "link_requests_", "failed_")):
+            check_count(variable, value, most=MOST_ROWS)
+        elif item.name.endswith("_days"):
+            check_days(variable, value, least=1 if item.name == "run_days" else LEAST_HISTORY_DAYS)
     if settings.part_bytes < SMALLEST_PART_BYTES:
         raise InvalidSettings(f"QUERIES_PART_BYTES must be at least {SMALLEST_PART_BYTES}.")

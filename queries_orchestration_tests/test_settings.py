@@ -14,7 +14,8 @@ from queries_orchestration.communications.mailbox import Mailbox
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration.receives.backends import open_backends
-from queries_orchestration.settings import LONGEST_SECONDS, Settings, load_settings
+from queries_orchestration.settings import Settings, load_settings
+from queries_orchestration.settings_checks import LONGEST_SECONDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 VARIABLES = [item.metadata["variable"] for item in fields(Settings)]
@@ -93,6 +94,9 @@ def test_without_any_variable_everything_lies_in_the_home_below_the_current_fold
         dispatch_budget=40,
         part_bytes=8_388_608,
         upload_age=86_400,
+        history_days=400,
+        audit_days=400,
+        run_days=30,
     )
     assert settings.link_keys_file == home / "link-keys"
 
@@ -148,6 +152,9 @@ def test_every_variable_reaches_its_setting(tmp_path: Path) -> None:
         "log_format": "json",
         "part_bytes": 5 * 1024 * 1024,
         "upload_age": 3_600.5,
+        "history_days": 366,
+        "audit_days": 36_500,
+        "run_days": 1,
     }
     environment = {
         item.metadata["variable"]: f" {_as_typed(given_values[item.name])} "

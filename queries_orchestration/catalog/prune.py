@@ -115,7 +115,7 @@ def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> lis
         record("connections", source.name, "removed" if remove(connection, source) else "kept")
     for group in surplus.groups:
         record("groups", group.name, "removed" if remove(connection, group) else "kept")
-    in_access_rules = _people_in_access_rules(connection, workspace.id)
+    in_access_rules = datasets.people_in_access_rules(connection, workspace.id)
     for person in surplus.people:
         referred_to = person.name in in_access_rules
         record("people", person.name, _prune_person(connection, person, referred_to=referred_to))
@@ -140,16 +140,3 @@ def _prune_person(
         return None
     people.change(connection, replace(person, active=False, left_workspace=True, written_by="file"))
     return "deactivated"
-
-
-def _people_in_access_rules(connection: Connection, workspace_id: str) -> frozenset[str]:
-    """Return the names in the access rules, which no foreign key knows.
-
-    Somebody new of the same name would have the access of the one who was removed.
-    """
-    return frozenset(
-        name
-        for dataset in datasets.listing(connection, workspace_id)
-        for rule in dataset.definition.get("access", [])
-        for name in rule.get("who", {}).get("people", [])
-    )

@@ -33,17 +33,22 @@ from queries_orchestration.store import occurrences, schedules, workspaces
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.workspaces import Workspace
+from queries_orchestration.telling.months import months_json
 from queries_orchestration.telling.occurrences import occurrences_json
 from queries_orchestration.telling.schedules import transfers_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chapter:
-    """One schedule with its occurrences, the newest first, each with the JSON that tells it."""
+    """One schedule with its occurrences, the newest first, each with the JSON that tells it.
+
+    ``months`` are what stays of those that are past their age.
+    """
 
     workspace: Workspace
     schedule: Schedule
     transfers: list[dict[str, Any]]
+    months: list[dict[str, Any]]
     told: list[tuple[Occurrence, dict[str, Any]]]
 
 
@@ -99,6 +104,7 @@ def _chapter(
         workspace=place,
         schedule=plan,
         transfers=transfers_json(connection, plan),
+        months=months_json(connection, plan),
         told=list(
             zip(found, occurrences_json(connection, backends, place, plan, found), strict=True)
         ),
@@ -138,6 +144,7 @@ def _schedule(chapter: Chapter) -> dict[str, Any]:
         "next_slot": plan.next_slot,
         "failure_streak": plan.failure_streak,
         "transfers": chapter.transfers,
+        "months": chapter.months,
     }
 
 
@@ -163,3 +170,18 @@ def _print(chapter: Chapter, dagster_url: str) -> None:
                 print_wrapped(line, indent=6)
         for line in runs_text(told, dagster_url):
             click.echo(f"      {line}")  # an address is not to be wrapped
+    for month in reversed(chapter.months):
+        print_wrapped(_month_text(month), indent=2)
+
+
+def _month_text(month: dict[str, Any]) -> str:
+    """Return what stays of a month: how many ended so, and what recipients got."""
+    ended = " ".join(word for word in (month["outcome"], month["code"]) if word)
+    kind = "" if month["purpose"] == "delivery" else f" ({month['purpose']})"
+    got = [
+        f"{month[state]} {state}"
+        for state in ("sent", "skipped", "refused", "uncertain", "unsent", "sending")
+        if month[state]
+    ]
+    told = ", ".join([f"{month['occurrences']} {ended}{kind}", *got])
+    return f"{month['month']}, past its age: {told}"

@@ -16,6 +16,7 @@ from queries_orchestration.cli.backfill import backfill
 from queries_orchestration.cli.catalog import catalog
 from queries_orchestration.cli.check import check
 from queries_orchestration.cli.dispatch import dispatch
+from queries_orchestration.cli.erase import erase_person
 from queries_orchestration.cli.export import export
 from queries_orchestration.cli.exports import exports
 from queries_orchestration.cli.history import history
@@ -23,6 +24,7 @@ from queries_orchestration.cli.init import init
 from queries_orchestration.cli.mailbox import mailbox
 from queries_orchestration.cli.output import tell_failure
 from queries_orchestration.cli.resend import resend
+from queries_orchestration.cli.retention import retention
 from queries_orchestration.cli.run_now import run_now
 from queries_orchestration.cli.schedules import schedules
 from queries_orchestration.cli.serve import serve
@@ -57,6 +59,8 @@ for command in (
     exports,
     history,
     audit,
+    retention,
+    erase_person,
     mailbox,
     check,
     serve,

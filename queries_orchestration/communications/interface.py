@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
@@ -105,6 +105,16 @@ class Communications(Protocol):
             CommunicationsUnavailable: it was not taken; it may be later.
             RecipientRefused: this recipient can never get it.
             SubmissionUncertain: it was handed over whole, and no answer came back.
+        """
+        ...
+
+    def forget(self, communication_keys: Iterable[str]) -> None:
+        """Remove what the backend itself keeps of messages; those that are not there are no error.
+
+        What a mail server has taken is out of our hands.
+
+        Raises:
+            CommunicationsUnavailable: it cannot be removed now.
         """
         ...
 

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -75,6 +75,16 @@ class Mailbox:
         with self._disk_errors():
             written = self._write_once(f"{message.communication_key}.eml", mail.as_bytes())
         return Submission("accepted" if written else "already_accepted", message.message_id)
+
+    def forget(self, communication_keys: Iterable[str]) -> None:
+        """Remove the files of messages; a file that is not there is no error.
+
+        Raises:
+            CommunicationsUnavailable: the folder cannot be written.
+        """
+        with self._disk_errors():
+            for key in filter(is_communication_key, communication_keys):
+                (self.folder / f"{key}.eml").unlink(missing_ok=True)
 
     def close(self) -> None:
         """Do nothing: no connection is kept."""

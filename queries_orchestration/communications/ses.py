@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from email.headerregistry import Address
 from typing import Any, Final
@@ -83,6 +83,9 @@ class Ses:
             # Whoever says yes in another way, a proxy perhaps, is not SES.
             raise unreadable()
         return Submission("accepted", message.message_id)
+
+    def forget(self, communication_keys: Iterable[str]) -> None:
+        """Do nothing: no message is kept here."""
 
     def close(self) -> None:
         """Do nothing: boto3 keeps its connections and mends them itself."""

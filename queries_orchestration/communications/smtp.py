@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -74,6 +74,9 @@ class Smtp:
                 raise
             self._session = session
         return Submission("accepted", message.message_id)
+
+    def forget(self, communication_keys: Iterable[str]) -> None:
+        """Do nothing: no message is kept here."""
 
     def close(self) -> None:
         """End the conversation, if there is one."""

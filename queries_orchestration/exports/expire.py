@@ -11,7 +11,7 @@ from typing import Final
 
 from queries_orchestration.model.errors import StorageUnavailable
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import cross_workspace, exports
+from queries_orchestration.store import exports, files_across
 from queries_orchestration.store.exports import Export
 
 FILES_A_PASS: Final = 200
@@ -31,10 +31,10 @@ def expire_files(backends: Backends) -> int:
     """
     at = backends.clock()
     with backends.database.across.transaction() as connection:
-        due = cross_workspace.files_to_expire(connection, at, limit=FILES_A_PASS)
+        due = files_across.files_to_expire(connection, at, limit=FILES_A_PASS)
         for export in due.records:
             exports.change(connection, export.workspace_id, export.id, state="expired")
-        left_behind = cross_workspace.left_behind(connection, limit=FILES_A_PASS)
+        left_behind = files_across.left_behind(connection, limit=FILES_A_PASS)
     if unreadable := len(due.unreadable) + len(left_behind.unreadable):
         # `queries check` tells which; they keep no other file.
         log.warning("unreadable_rows table=exports rows=%d", unreadable)
@@ -51,6 +51,12 @@ def expire_files(backends: Backends) -> int:
         else:
             removed += 1
     return removed
+
+
+def files_due(backends: Backends) -> int:
+    """Count what :func:`expire_files` would remove, called until nothing is left."""
+    with backends.database.across.read() as connection:
+        return files_across.files_to_remove(connection, backends.clock())
 
 
 def _remove(backends: Backends, export: Export, at: datetime) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from queries_orchestration.model.errors import StorageUnavailable
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.storage.interface import OpenUpload
-from queries_orchestration.store import cross_workspace
+from queries_orchestration.store import files_across
 
 UPLOADS_A_SWEEP: Final = 200
 FAULTS_A_SWEEP: Final = 3
@@ -28,15 +28,10 @@ def sweep_uploads(backends: Backends) -> int:
         How many were aborted, the oldest first, at most a bounded number a sweep.
     """
     try:
-        old = _old_uploads(backends)
+        left = stale_uploads(backends)
     except StorageUnavailable as error:
         log.warning("uploads_not_swept reason=%s", error.message)
         return 0
-    with backends.database.across.read() as connection:
-        recorded = cross_workspace.recorded_uploads(
-            connection, [upload.upload_id for upload in old]
-        )
-    left = [upload for upload in old if upload.upload_id not in recorded]
     aborted = faults = 0
     for upload in left[:UPLOADS_A_SWEEP]:
         try:
@@ -49,6 +44,18 @@ def sweep_uploads(backends: Backends) -> int:
         else:
             aborted += 1
     return aborted
+
+
+def stale_uploads(backends: Backends) -> list[OpenUpload]:
+    """Return the uploads that a sweep would abort, the oldest first.
+
+    Raises:
+        StorageUnavailable: the storage does not list them.
+    """
+    old = _old_uploads(backends)
+    with backends.database.across.read() as connection:
+        recorded = files_across.recorded_uploads(connection, [upload.upload_id for upload in old])
+    return [upload for upload in old if upload.upload_id not in recorded]
 
 
 def _old_uploads(backends: Backends) -> list[OpenUpload]:

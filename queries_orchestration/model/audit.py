@@ -35,6 +35,7 @@ Action = Literal[
     "resubscribed",
     "dispatch_stopped",
     "dispatch_started",
+    "person_erased",
     "refused",
 ]
 SubjectKind = Literal["workspace", "schedule", "occurrence", "source", "export"]
@@ -121,7 +122,7 @@ class AuditEvent:
 
     ``code`` is that of a refusal or of an automatic pause, ``attempted`` what was refused.
     ``concerns_id`` is whom it concerns beside who asked: the person or outside address whose
-    messages end or go on, the new owner of a schedule.
+    messages end or go on, or who was erased; the new owner of a schedule.
     """
 
     workspace_id: str

@@ -34,6 +34,16 @@ MEANINGS: Final[Mapping[str, str]] = {
     "aborted": "Uploads that were aborted",
     "missed": "Slots that were recorded as missed and are delivered now",
     "missing": "Slots that had no record and are delivered now",
+    "removed": "Of a retention: whether what it counts was removed",
+    "expired_files": "Files whose time was over, and what failed exports left",
+    "stale_uploads": "Uploads that nobody works on any more",
+    "files_without_row": "Files of ours that no export has",
+    "rows_without_file": "Exports whose file should be there and is not",
+    "occurrences": "Occurrences that are past their age",
+    "exports": "Exports that are past their age",
+    "audit_events": "Events of the audit trail that are past their age",
+    "runs": "Runs of Dagster that are past their age",
+    "left": "Kinds that there was no time for, or that could not be looked at",
     "passed_over": "Schedules that a backfill could not look at; the log of the run names them",
 }
 """What each entry tells; docs/dagster-ui.md is this table for people."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from queries_orchestration.settings import DELIVERY_LANE, Settings
+from queries_orchestration.settings import BACKFILL_LANE, DELIVERY_LANE, LANE_WIDTHS, Settings
 
 LANE: Final = "queries/lane"
 WORKSPACE: Final = "queries/workspace"
@@ -17,8 +17,13 @@ BACKFILL: Final = "queries/backfill"
 VIA: Final = "queries/via"
 OUTCOME: Final = "queries/outcome"
 
+UPKEEP: Final = "upkeep"
+"""The lane of the sweep and of retention, without a limit."""
+LANES: Final = (*LANE_WIDTHS, BACKFILL_LANE, UPKEEP)
+"""All lanes: each run of ours is of one."""
+
 MEANINGS: Final[Mapping[str, str]] = {
-    LANE: "Queue that the run belongs to: `delivery`, `export`, `report` or `backfill`",
+    LANE: "Queue that the run belongs to: `delivery`, `export`, `report`, `backfill` or `upkeep`",
     WORKSPACE: "Id of the workspace",
     OCCURRENCE: "Key of the occurrence that is delivered, or that the rendered report is for",
     EXPORT: "Id of the file, in the making or made",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, NamedTuple, Protocol
@@ -26,6 +26,13 @@ class OpenUpload(NamedTuple):
     key: str
     upload_id: str
     begun_at: datetime | None
+
+
+class StoredFile(NamedTuple):
+    """A file that is there; ``changed_at`` is aware UTC, by the storage's clock."""
+
+    key: str
+    changed_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +105,13 @@ class Storage(Protocol):
 
     def delete(self, key: str) -> None:
         """Remove the file; none is no error."""
+        ...
+
+    def files(self, prefix: str) -> Iterator[StoredFile]:
+        """Yield the files whose key starts with ``prefix``, read a page at a time, in no order.
+
+        One that comes or goes meanwhile may be among them or not; no other is left out.
+        """
         ...
 
     def open_uploads(self, prefix: str) -> list[OpenUpload]:

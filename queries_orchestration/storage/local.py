@@ -31,8 +31,10 @@ from queries_orchestration.storage.interface import (
     OpenUpload,
     PartReceipt,
     RedeemedFile,
+    StoredFile,
     check_key,
     check_prefix,
+    is_key,
 )
 
 _UPLOADS = ".uploads"  # no key starts with a dot
@@ -126,6 +128,20 @@ class LocalStorage:
         with _as_ours(f"removing {key}"):
             self._path(key).unlink(missing_ok=True)
 
+    def files(self, prefix: str) -> Iterator[StoredFile]:
+        # The folder that all such files are in, and below it.
+        start = self._root / check_prefix(prefix).rpartition("/")[0]
+        for folder, _, names in os.walk(start, onerror=_not_listed):
+            for name in names:
+                path = Path(folder, name)
+                key = path.relative_to(self._root).as_posix()
+                if not is_key(key) or not key.startswith(prefix):  # uploads are none
+                    continue
+                with _as_ours(f"looking for {key}"):
+                    changed_at = _changed_at(path)
+                if changed_at is not None:
+                    yield StoredFile(key, changed_at)
+
     def open_uploads(self, prefix: str) -> list[OpenUpload]:
         check_prefix(prefix)
         found = []
@@ -137,7 +153,8 @@ class LocalStorage:
             for name in names:
                 if match := _UPLOAD_FILE.fullmatch(name):
                     upload_id, key = match[1], match[2].replace("+", "/")
-                    if key.startswith(prefix) and (grew_at := self._grew_at(name)) is not None:
+                    grew_at = _changed_at(self._uploads / name)
+                    if key.startswith(prefix) and grew_at is not None:
                         found.append(OpenUpload(key, upload_id, grew_at))
         return sorted(found)
 
@@ -182,12 +199,6 @@ class LocalStorage:
             raise Refused(f"upload id of {key}: not one of ours", code="invalid_key")
         return self._uploads / f"{upload_id}+{check_key(key).replace('/', '+')}"
 
-    def _grew_at(self, name: str) -> datetime | None:
-        try:
-            return datetime.fromtimestamp((self._uploads / name).stat().st_mtime, UTC)
-        except FileNotFoundError:  # completed or aborted meanwhile
-            return None
-
     @contextmanager
     def _opened(self, key: str, upload_id: str) -> Iterator[int]:
         try:
@@ -209,6 +220,21 @@ class LocalStorage:
             self._make_folder(folder.parent)
             folder.mkdir(mode=0o700, exist_ok=True)
         _sync_folder(folder.parent)
+
+
+def _changed_at(file: Path) -> datetime | None:
+    """Return when a file was written last; None if it was taken away meanwhile."""
+    try:
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except FileNotFoundError:
+        return None
+
+
+def _not_listed(error: OSError) -> None:
+    """Let a folder that cannot be read be told, else its files would seem to be gone."""
+    if not isinstance(error, FileNotFoundError):
+        with _as_ours("listing the files"):
+            raise error
 
 
 def _check_parts(key: str, parts: Sequence[PartReceipt], size: int) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import io
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
@@ -23,6 +23,7 @@ from queries_orchestration.model.storage_links import StorageLink
 from queries_orchestration.storage.interface import (
     OpenUpload,
     PartReceipt,
+    StoredFile,
     check_key,
     check_prefix,
     is_key,
@@ -126,6 +127,21 @@ class S3Storage:
         where = self._object(key)
         with as_ours(f"removing {key}", key=key):
             self._client.delete_object(**where)
+
+    def files(self, prefix: str) -> Iterator[StoredFile]:
+        doing, start = "listing the files", self._place.prefix + check_prefix(prefix)
+        with as_ours(doing, key=prefix):
+            lists = self._client.get_paginator("list_objects_v2")
+            pages = iter(lists.paginate(Bucket=self._place.bucket, Prefix=start))
+        while True:
+            with as_ours(doing, key=prefix):
+                page = next(pages, None)
+            if page is None:
+                return
+            for one in page.get("Contents", ()):
+                key = one["Key"].removeprefix(self._place.prefix)
+                if is_key(key):  # else it is none of ours
+                    yield StoredFile(key, one["LastModified"].astimezone(UTC))
 
     def open_uploads(self, prefix: str) -> list[OpenUpload]:
         start = self._place.prefix + check_prefix(prefix)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Row, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, select, tuple_
 
 from queries_orchestration.model.audit import Action, AuditEvent, By, Subject
 from queries_orchestration.store.tables import audit_events
@@ -98,6 +98,37 @@ def moments(
         audit_events.c.action.in_(actions),
     )
     return [(row.action, row.at) for row in connection.execute(found.order_by(audit_events.c.at))]
+
+
+def old(connection: Connection, workspace_id: str, *, before: datetime) -> int:
+    """Count the events of before an instant."""
+    counted = select(sa.func.count()).where(_is_old(workspace_id, before))
+    return int(connection.scalar(counted) or 0)
+
+
+def remove_old(connection: Connection, workspace_id: str, *, before: datetime, limit: int) -> int:
+    """Delete the oldest events of before an instant; returns how many.
+
+    The database refuses to delete one of the last 365 days, whatever is said here.
+    """
+    oldest = (
+        select(audit_events.c.id)
+        .where(_is_old(workspace_id, before))
+        .order_by(audit_events.c.at, audit_events.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    ids = list(connection.scalars(oldest))
+    connection.execute(
+        sa.delete(audit_events).where(
+            audit_events.c.workspace_id == workspace_id, audit_events.c.id.in_(ids)
+        )
+    )
+    return len(ids)
+
+
+def _is_old(workspace_id: str, before: datetime) -> ColumnElement[bool]:
+    return sa.and_(audit_events.c.workspace_id == workspace_id, audit_events.c.at < before)
 
 
 def _event(row: Row[Any]) -> AuditEvent:

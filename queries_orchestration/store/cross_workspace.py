@@ -5,7 +5,6 @@ Nothing here is what a person can ask for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,7 +16,6 @@ from queries_orchestration.model.formats import SourceKind
 from queries_orchestration.store import claims as claims_store, database, dispatch_stops
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.deliveries import Delivery
-from queries_orchestration.store.exports import Export
 from queries_orchestration.store.notices import Notice
 from queries_orchestration.store.offer_turns import (
     busy_backfills,
@@ -28,7 +26,6 @@ from queries_orchestration.store.offer_turns import (
 )
 from queries_orchestration.store.offers import Offer, is_free, may_start
 from queries_orchestration.store.rows import (
-    KEYS_A_STATEMENT,
     Readable,
     every,
     one_or_none,
@@ -38,7 +35,6 @@ from queries_orchestration.store.rows import (
 from queries_orchestration.store.tables import (
     claims,
     deliveries,
-    exports,
     notices,
     occurrences,
     receives,
@@ -273,48 +269,6 @@ def silent_receives(connection: Connection, *, silence: float, limit: int) -> li
         )
         for row in rows
     ]
-
-
-def files_to_expire(connection: Connection, at: datetime, *, limit: int) -> Readable[Export]:
-    """Return exports whose time is over at ``at`` and whose object is still there."""
-    return readable(
-        connection,
-        Export,
-        select_records(Export, exports)
-        .where(
-            exports.c.removed_at.is_(None),
-            exports.c.expires_at.is_not(None),
-            exports.c.expires_at <= at,
-        )
-        .order_by(exports.c.expires_at)
-        .limit(limit)
-        .with_for_update(),
-        exports.c.id,
-    )
-
-
-def left_behind(connection: Connection, *, limit: int) -> Readable[Export]:
-    """Return failed and cancelled exports whose upload, or object, may still be there."""
-    return readable(
-        connection,
-        Export,
-        select_records(Export, exports)
-        .where(exports.c.upload_id.is_not(None), exports.c.state.in_(("failed", "cancelled")))
-        .order_by(exports.c.created_at, exports.c.id)
-        .limit(limit),
-        exports.c.id,
-    )
-
-
-def recorded_uploads(connection: Connection, upload_ids: Sequence[str]) -> set[str]:
-    """Return those of ``upload_ids`` that an export records as its upload."""
-    found: set[str] = set()
-    for start in range(0, len(upload_ids), KEYS_A_STATEMENT):
-        some = upload_ids[start : start + KEYS_A_STATEMENT]
-        found.update(
-            connection.scalars(select(exports.c.upload_id).where(exports.c.upload_id.in_(some)))
-        )
-    return found
 
 
 def unsent_notices(connection: Connection, *, limit: int) -> Readable[Notice]:

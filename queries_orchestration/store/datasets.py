@@ -59,6 +59,23 @@ def listing(connection: Connection, workspace_id: str) -> list[StoredDataset]:
     return every(connection, StoredDataset, query)
 
 
+def people_in_access_rules(connection: Connection, workspace_id: str) -> dict[str, list[str]]:
+    """Return the names in the access rules, each with the datasets whose rules have it.
+
+    No foreign key knows them: somebody new of the same name would have the access of the old one.
+    """
+    found: dict[str, list[str]] = {}
+    for dataset in listing(connection, workspace_id):
+        names = (
+            name
+            for rule in dataset.definition.get("access", [])
+            for name in rule.get("who", {}).get("people", [])
+        )
+        for name in dict.fromkeys(names):
+            found.setdefault(name, []).append(dataset.name)
+    return found
+
+
 def insert(connection: Connection, dataset: StoredDataset) -> None:
     """Write a new dataset."""
     connection.execute(insert_into(datasets).values(asdict(dataset)))

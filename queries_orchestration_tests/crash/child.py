@@ -18,9 +18,12 @@ from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.model.audit import OPERATOR, By
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.receives.publish import publish
+from queries_orchestration.retention.erase import erase
+from queries_orchestration.retention.retain import retain
 from queries_orchestration.settings import load_settings
 from queries_orchestration_tests.house import WORK
 from queries_orchestration_tests.no_runs import NoRuns
+from queries_orchestration_tests.retention.retained import Runs
 
 
 def main() -> None:
@@ -94,6 +97,14 @@ def _backfill(backends: Backends, task: dict[str, Any]) -> None:
     backfill(backends, date.fromisoformat(task["day"]), by=OPERATOR)
 
 
+def _retention(backends: Backends, task: dict[str, Any]) -> None:
+    retain(backends, Runs(), do=True)
+
+
+def _erase(backends: Backends, task: dict[str, Any]) -> None:
+    erase(backends, task["workspace"], task["person"], by=OPERATOR, do=True)
+
+
 _RUNS = {
     "pass": _pass,
     "receive": _receive,
@@ -101,6 +112,8 @@ _RUNS = {
     "export": _export,
     "resend": _resend,
     "backfill": _backfill,
+    "retention": _retention,
+    "erase": _erase,
 }
 
 

@@ -54,6 +54,25 @@ def kill_backfill_at(house: House, day: date, step: str, *, times: int = 1) -> N
     )
 
 
+def kill_retention_at(house: House, step: str) -> None:
+    """Remove what is past its age in a child that is killed at ``step``."""
+    _killed(house, {"run": "retention", "at": step, "moment": house.clock.at.isoformat()})
+
+
+def kill_erasure_at(house: House, person: str, step: str) -> None:
+    """Erase a person in a child that is killed at ``step``."""
+    _killed(
+        house,
+        {
+            "run": "erase",
+            "at": step,
+            "moment": house.clock.at.isoformat(),
+            "workspace": house.workspace_id,
+            "person": house.person(person),
+        },
+    )
+
+
 def kill_receive_at(house: House, offer: Offer, step: str, *, times: int = 1) -> None:
     """Run a receive in a child that is killed when it reaches ``step`` the given time."""
     _killed(house, _receive(offer, step) | {"times": times})

@@ -32,6 +32,7 @@ from queries_orchestration_tests.crash.test_pass_kills import (
     IN_RECOVERY,
     IN_WHAT_IS_LEFT,
 )
+from queries_orchestration_tests.crash.test_retention_kills import IN_AN_ERASURE, IN_RETENTION
 from queries_orchestration_tests.crash.witness import assert_delivered_once, visible
 from queries_orchestration_tests.deliveries.test_settle import FaultyCommunications
 from queries_orchestration_tests.house import MONDAY, House, build_house
@@ -105,6 +106,8 @@ KILLED_AT = {
     IN_QUARANTINE,
     WHILE_A_RENDER_IS_AWAITED,
     *WHILE_IT_IS_SUBMITTED,
+    *IN_RETENTION,
+    *IN_AN_ERASURE,
 }
 LEAST_STEPS = 16
 

@@ -30,6 +30,7 @@ from queries_orchestration.orchestration.launchpad import (
     backfill_from_launchpad,
     resend_from_launchpad,
 )
+from queries_orchestration.retention.erase import erase
 from queries_orchestration.store import outside_addresses
 from queries_orchestration_tests.deliveries.audited import REASON, by
 from queries_orchestration_tests.deliveries.test_settle import FaultyCommunications
@@ -259,6 +260,13 @@ def _outside(house: House) -> str:
     return jane.id
 
 
+def erase_somebody(house: House) -> Deed:
+    person_id = house.person("cyd")
+    for _ in range(2):
+        erase(house.backends, house.workspace_id, person_id, by=by(house, "root"), do=True)
+    return Subject("workspace", house.workspace_id), by(house, "root"), person_id
+
+
 DEEDS: dict[str, Callable[[House], Deed]] = {
     "export_asked": ask_export,
     "export_cancelled": cancel,
@@ -279,5 +287,6 @@ DEEDS: dict[str, Callable[[House], Deed]] = {
     "resubscribed": have_messages_again,
     "dispatch_stopped": stop,
     "dispatch_started": start,
+    "person_erased": erase_somebody,
 }
 """What somebody does, once or as often as it changes nothing more: of what, by whom, for whom."""

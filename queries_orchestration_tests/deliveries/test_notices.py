@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -211,6 +211,9 @@ class Wall:
 
     def check(self, *, seconds: float = 1) -> None:
         self.inner.check(seconds=seconds)
+
+    def forget(self, communication_keys: Iterable[str]) -> None:
+        self.inner.forget(communication_keys)
 
     def close(self) -> None:
         self.inner.close()

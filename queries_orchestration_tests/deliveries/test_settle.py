@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -42,6 +43,9 @@ class FaultyCommunications:
     @property
     def idempotent_by_key(self) -> bool:
         return self.inner.idempotent_by_key
+
+    def forget(self, communication_keys: Iterable[str]) -> None:
+        self.inner.forget(communication_keys)
 
     def close(self) -> None:
         self.inner.close()

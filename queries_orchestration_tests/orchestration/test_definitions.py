@@ -11,6 +11,7 @@ import pytest
 
 from queries_orchestration.definitions import defs
 from queries_orchestration.orchestration.backfill import days
+from queries_orchestration.orchestration.retention import retain_daily
 
 
 def test_the_definitions_load() -> None:
@@ -44,7 +45,8 @@ def test_jobs_schedules_and_tags_are_these() -> None:
         },
         "export_query": {"queries/lane": "export", "dagster/max_runtime": "21720"},
         "render_report": {"queries/lane": "report", "dagster/max_runtime": "1020"},
-        "sweep_uploads": {},
+        "sweep_uploads": {"queries/lane": "upkeep"},
+        "retention": {"queries/lane": "upkeep", "dagster/max_runtime": "21600"},
     }
     assert set(jobs["deliver_occurrence"][1]) == {"start", "make_file", "deliver", "settle"}
     assert schedules == {
@@ -60,6 +62,12 @@ def test_jobs_schedules_and_tags_are_these() -> None:
             "sweep_uploads",
             dg.DefaultScheduleStatus.RUNNING,
         ),
+        "retain_daily": (
+            "40 2 * * *",
+            "UTC",
+            "retention",
+            dg.DefaultScheduleStatus.RUNNING,
+        ),
     }
     assert {
         sensor.name: (sensor.job_name, sensor.minimum_interval_seconds, sensor.default_status)
@@ -69,6 +77,14 @@ def test_jobs_schedules_and_tags_are_these() -> None:
         "offer_exports": ("export_query", 5, dg.DefaultSensorStatus.RUNNING),
         "offer_reports": ("render_report", 5, dg.DefaultSensorStatus.RUNNING),
     }
+
+
+def test_the_schedule_of_retention_removes_what_a_hand_launched_one_counts() -> None:
+    with dg.build_schedule_context(scheduled_execution_time=datetime.now(UTC)) as context:
+        (request,) = retain_daily.evaluate_tick(context).run_requests or []
+    asked = {"ops": {"remove_what_is_past_its_age": {"config": {"do": True}}}}
+    assert request.run_config == asked
+    assert dg.validate_run_config(defs.resolve_job_def("retention"), asked)
 
 
 def test_the_partitions_are_the_days_of_utc_up_to_today() -> None:

@@ -7,7 +7,7 @@ process that is dead would not, so that every backend refuses it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -29,7 +29,7 @@ from queries_orchestration.model.errors import (
     SubmissionUncertain,
 )
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.storage.interface import OpenUpload, PartReceipt, Storage
+from queries_orchestration.storage.interface import OpenUpload, PartReceipt, Storage, StoredFile
 from queries_orchestration.store.database import Across, Database
 from queries_orchestration_tests.simulation.fates import Fate
 
@@ -148,6 +148,10 @@ class _Communications:
             raise SubmissionUncertain("The answer of the mail server was lost.")
         return taken
 
+    def forget(self, communication_keys: Iterable[str]) -> None:
+        self._life.check()
+        self._whole.forget(communication_keys)
+
     def close(self) -> None:
         self._life.check()
         self._whole.close()
@@ -200,6 +204,10 @@ class _Storage:
     def delete(self, key: str) -> None:
         self._life.check()
         self._whole.delete(key)
+
+    def files(self, prefix: str) -> Iterator[StoredFile]:
+        self._life.check()
+        return self._whole.files(prefix)
 
     def open_uploads(self, prefix: str) -> list[OpenUpload]:
         self._life.check()

@@ -26,6 +26,11 @@ TO_OUTSIDE = {
 }
 
 SPOILED: list[tuple[str, dict[str, Any], str]] = [
+    ("monthly_deliveries", {"purpose": "x"}, "purpose"),
+    ("monthly_deliveries", {"outcome": "x"}, "outcome"),
+    ("monthly_deliveries", {"occurrences": 0}, "occurrences"),
+    ("monthly_exports", {"state": "ready"}, "state"),
+    ("monthly_exports", {"exports": 0}, "exports"),
     ("workspaces", {"written_by": "x"}, "written_by"),
     ("workspaces", {"export_bytes": 0}, "export_bytes"),
     ("workspaces", {"export_seconds": 0}, "export_seconds"),

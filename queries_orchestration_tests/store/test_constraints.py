@@ -69,6 +69,8 @@ DUPLICATES: list[tuple[str, dict[str, Any], str]] = [
     ("schedule_transfers", {}, "pk_schedule_transfers"),
     ("notices", {"communication_key": "other"}, "pk_notices"),
     ("notices", {"kind": "first_failure"}, "uq_notices_communication_key"),
+    ("monthly_deliveries", {"occurrences": 2}, "pk_monthly_deliveries"),
+    ("monthly_exports", {"exports": 2}, "pk_monthly_exports"),
 ]
 """Table, what differs from the row that is there, and the key that must refuse it."""
 
@@ -86,6 +88,8 @@ NEW: dict[str, dict[str, Any]] = {
     "resends": {"number": 2, "resend_key": "new"},
     "schedule_transfers": {"id": "new"},
     "notices": {"kind": "first_failure", "communication_key": "new"},
+    "monthly_deliveries": {"outcome": "failed"},
+    "monthly_exports": {"state": "failed"},
 }
 """What makes a second row of a table new, as far as a foreign key does not."""
 

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from queries_orchestration.store import cross_workspace
+from queries_orchestration.store import cross_workspace, files_across
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.tables import (
     claims,
@@ -310,8 +310,8 @@ def test_looking_for_files_to_remove_reads_what_is_kept_or_left(history: Databas
     found: list[list[str]] = []
 
     def look(connection: Connection) -> None:
-        due = cross_workspace.files_to_expire(connection, SLOT, limit=50)
-        left = cross_workspace.left_behind(connection, limit=50)
+        due = files_across.files_to_expire(connection, SLOT, limit=50)
+        left = files_across.left_behind(connection, limit=50)
         found.extend([export.id for export in exports.records] for exports in (due, left))
 
     plan, left_plan = plans(history, look, exports)

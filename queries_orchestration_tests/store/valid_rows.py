@@ -181,6 +181,23 @@ def valid_rows(workspace: str) -> dict[str, dict[str, Any]]:
             "not_before": LONG_AGO,
             "created_at": SLOT,
         },
+        "monthly_deliveries": own
+        | {
+            "schedule_id": schedule,
+            "month": SLOT.date(),
+            "purpose": "delivery",
+            "outcome": "delivered",
+            "code": "",
+            "occurrences": 1,
+        },
+        "monthly_exports": own
+        | {
+            "source_id": source,
+            "month": SLOT.date(),
+            "state": "expired",
+            "code": "",
+            "exports": 1,
+        },
     }
 
 

@@ -12,6 +12,7 @@ from queries_orchestration.store.tables.catalog import (
     workspaces,
 )
 from queries_orchestration.store.tables.columns import metadata
+from queries_orchestration.store.tables.monthly import monthly_deliveries, monthly_exports
 from queries_orchestration.store.tables.operations import (
     counters,
     dispatch_stops,
@@ -58,6 +59,8 @@ __all__ = [
     "groups",
     "message_states",
     "metadata",
+    "monthly_deliveries",
+    "monthly_exports",
     "notices",
     "occurrences",
     "offers",

@@ -345,6 +345,8 @@ downloads = Table(
     CheckConstraint("(person_id IS NULL) <> (outside_id IS NULL)", name="recipient"),
     within("occurrences", "occurrence_key", target="key"),
 )
+Index("ix_downloads_export", downloads.c.workspace_id, downloads.c.export_id)
+Index("ix_downloads_occurrence", downloads.c.workspace_id, downloads.c.occurrence_key)
 
 dispatcher_heartbeats = Table(
     "dispatcher_heartbeats",

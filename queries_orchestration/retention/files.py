@@ -1,0 +1,112 @@
+"""Files whose time is over, uploads that nobody works on, and where files and rows do not match."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import islice
+from typing import Final
+
+from queries_orchestration.exports.expire import expire_files, files_due
+from queries_orchestration.exports.sweep import stale_uploads, sweep_uploads
+from queries_orchestration.model.ids import is_id
+from queries_orchestration.retention.found import SHOWN, Retaining
+from queries_orchestration.storage.interface import StoredFile
+from queries_orchestration.store import old_exports
+
+FILES_A_BATCH: Final = 500
+UNTIL_TOLD: Final = timedelta(days=1)
+"""How old a file without a row is when it is told: a row that is written comes before its file."""
+UNTIL_REMOVED: Final = timedelta(days=7)
+"""How old it is when it is removed: time to see that a database is restored, or the wrong one."""
+
+log = logging.getLogger(__name__)
+
+
+def remove_expired(one: Retaining) -> None:
+    """Remove the files whose time is over, as the dispatcher's pass does a part at a time."""
+    if not one.do:
+        one.add("expired_files", files_due(one.backends))
+        return
+    while one.goes_on("expired_files"):
+        removed = expire_files(one.backends)
+        one.add("expired_files", removed)
+        if not removed:
+            return
+
+
+def abort_uploads(one: Retaining) -> None:
+    """Abort the uploads that nobody works on any more, as the hourly sweep does."""
+    if not one.do:
+        stale = stale_uploads(one.backends)
+        one.add("stale_uploads", len(stale), (upload.key for upload in stale))
+        return
+    while one.goes_on("stale_uploads"):
+        aborted = sweep_uploads(one.backends)
+        one.add("stale_uploads", aborted)
+        if not aborted:
+            return
+
+
+def compare(one: Retaining, workspace_id: str) -> None:
+    """Compare the files of a workspace with its rows.
+
+    A file without a row is told after a day, and removed after a week if this removes anything. A
+    file that should be there and is not is only told: nobody can bring it back.
+    """
+    with one.backends.database.read(workspace_id) as connection:
+        # Asked first: what becomes ready while the files are listed is not looked for.
+        missing = old_exports.ready(connection, workspace_id, at=one.at)
+    for some in _batches(one.backends.storage.files(f"{workspace_id}/")):
+        if not one.goes_on("files_without_row"):
+            one.found["rows_without_file"].is_whole = False
+            return
+        for file in some:
+            missing.pop(file.key, None)
+        _without_row(one, workspace_id, some)
+    for key, export_id in missing.items():
+        if not one.goes_on("rows_without_file"):
+            return
+        if one.backends.storage.size(key) is None and _is_ready(one, workspace_id, key):
+            one.add("rows_without_file", 1, [export_id])
+            if one.found["rows_without_file"].count <= SHOWN:
+                log.error("file_missing workspace=%s export=%s", workspace_id, export_id)
+
+
+def _batches(files: Iterator[StoredFile]) -> Iterator[list[StoredFile]]:
+    while some := list(islice(files, FILES_A_BATCH)):
+        yield some
+
+
+def _without_row(one: Retaining, workspace_id: str, files: list[StoredFile]) -> None:
+    old = {
+        _export_of(workspace_id, file.key): file
+        for file in files
+        if one.at - file.changed_at > UNTIL_TOLD
+    }
+    old.pop(None, None)
+    with one.backends.database.read(workspace_id) as connection:
+        kept = old_exports.kept(connection, workspace_id, [key for key in old if key])
+    for export_id, file in old.items():
+        if export_id in kept:
+            continue
+        if one.do:
+            if one.at - file.changed_at <= UNTIL_REMOVED:
+                log.warning("file_without_row key=%s", file.key)
+                continue
+            one.backends.storage.delete(file.key)
+            one.backends.reached("file without a row removed, not the next")
+        one.add("files_without_row", 1, [file.key])
+
+
+def _export_of(workspace_id: str, key: str) -> str | None:
+    """Return the id of the export whose file is there; None if the key is not of our form."""
+    place, _, name = key.partition("/")
+    export_id, dot, _ = name.partition(".")
+    return export_id if place == workspace_id and dot and is_id(export_id) else None
+
+
+def _is_ready(one: Retaining, workspace_id: str, key: str) -> bool:
+    with one.backends.database.read(workspace_id) as connection:
+        return key in old_exports.ready(connection, workspace_id, at=one.backends.clock())
