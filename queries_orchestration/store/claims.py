@@ -289,6 +289,11 @@ def unfinished() -> ColumnElement[bool]:
     return claims.c.state != sa.literal_column("'done'")
 
 
+def waiting() -> ColumnElement[bool]:
+    """Return the condition that no run has the work and it is not done, likewise."""
+    return claims.c.state == sa.literal_column("'waiting'")
+
+
 def no_live_offer(at: datetime) -> ColumnElement[bool]:
     """Return the condition that no run may take the work by an offer made before ``at``."""
     return or_(claims.c.lease_until.is_(None), claims.c.lease_until <= at)

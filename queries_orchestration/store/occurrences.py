@@ -248,20 +248,29 @@ def follows_unsettled(work: Table) -> ColumnElement[bool]:
     Args:
         work: the table whose row, of the same key, is asked about.
     """
-    this, earlier = occurrences.alias("this"), occurrences.alias("earlier")
-    return (
-        select(earlier.c.key)
-        .select_from(this.join(earlier, this.c.schedule_id == earlier.c.schedule_id))
+    this, unsettled = occurrences.alias("this"), occurrences.alias("unsettled")
+    # Subqueries of one row each: no plan reads more of a schedule with thousands of slots, whatever
+    # the server believes of the tables.
+    earliest = (
+        select(unsettled.c.slot)
         .where(
-            this.c.workspace_id == work.c.workspace_id,
-            this.c.key == work.c.key,
-            earlier.c.workspace_id == this.c.workspace_id,
-            earlier.c.slot < this.c.slot,
-            earlier.c.outcome.is_(None),
-            or_(this.c.via == BACKFILL, earlier.c.via != BACKFILL),
+            unsettled.c.workspace_id == this.c.workspace_id,
+            unsettled.c.schedule_id == this.c.schedule_id,
+            unsettled.c.outcome.is_(None),
+            unsettled.c.slot.is_not(None),
+            or_(this.c.via == BACKFILL, unsettled.c.via != BACKFILL),
         )
-        .exists()
+        .order_by(unsettled.c.slot)
+        .limit(1)
+        .correlate(this)
+        .scalar_subquery()
     )
+    follows = (
+        select(this.c.slot > earliest)
+        .where(this.c.workspace_id == work.c.workspace_id, this.c.key == work.c.key)
+        .scalar_subquery()
+    )
+    return func.coalesce(follows, sa.false())
 
 
 def change(connection: Connection, receive: Receive, **values: Any) -> None:
