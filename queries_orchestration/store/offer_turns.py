@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, select
 
 from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import claims as claims_store
@@ -64,30 +64,29 @@ def with_schedule(*columns: sa.ColumnElement[Any]) -> Select[Any]:
 
 def live_by_workspace(connection: Connection, lane: str, at: datetime) -> Live:
     """Count the live offers of a lane at ``at`` (lease clock)."""
-    counted = connection.execute(
-        select(claims.c.workspace_id, claims.c.backfill, func.count().label("live"))
-        .where(claims.c.lane == lane, claims.c.lease_until > at)
-        .group_by(claims.c.workspace_id, claims.c.backfill)
+    offered = connection.execute(
+        select(claims.c.workspace_id, claims.c.backfill).where(
+            claims.c.lane == lane, claims.c.lease_until > at
+        )
     )
     live = Live()
-    for row in counted:
-        (live.backfills if row.backfill else live.others)[row.workspace_id] = row.live
+    for row in offered:
+        live.add(row.workspace_id, backfill=row.backfill)
     return live
 
 
 def running_backfills(connection: Connection, lane: str) -> Counter[str]:
     """Count, by workspace, a lane's work of backfills that a run has."""
-    counted = connection.execute(
-        select(claims.c.workspace_id, func.count().label("running"))
-        .where(
-            claims_store.unfinished(),
-            claims.c.lane == lane,
-            claims.c.state == "running",
-            claims.c.backfill,
+    return Counter(
+        connection.scalars(
+            select(claims.c.workspace_id).where(
+                claims_store.unfinished(),
+                claims.c.lane == lane,
+                claims.c.state == "running",
+                claims.c.backfill,
+            )
         )
-        .group_by(claims.c.workspace_id)
     )
-    return Counter({row.workspace_id: row.running for row in counted})
 
 
 def next_in_turn(
