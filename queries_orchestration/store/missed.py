@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, select, update
+from sqlalchemy import ColumnElement, Connection, select, tuple_, update
 
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.store import claims as claims_store, database
@@ -54,6 +54,31 @@ def record_missed(
     return len(connection.scalars(inserting, rows).all())
 
 
+def schedules_with_waiting(
+    connection: Connection, which: Collection[tuple[str, str]], *, besides: Collection[str]
+) -> list[tuple[str, str]]:
+    """Return those of some schedules that have slots of the recurrence that are not settled.
+
+    Args:
+        which: of each the ids of its workspace and of itself; some hundreds.
+        besides: the keys of slots that do not count.
+    """
+    if not which:
+        return []
+    found = (
+        select(occurrences.c.workspace_id, occurrences.c.schedule_id)
+        .where(
+            tuple_(occurrences.c.workspace_id, occurrences.c.schedule_id).in_(which),
+            occurrences.c.outcome.is_(None),
+            occurrences.c.slot.is_not(None),
+            occurrences.c.via != BACKFILL,
+            occurrences.c.key.not_in(besides),
+        )
+        .distinct()
+    )
+    return [(row.workspace_id, row.schedule_id) for row in connection.execute(found)]
+
+
 def miss_overtaken(
     connection: Connection,
     workspace_id: str,
@@ -98,7 +123,13 @@ def miss_waiting(
 
 
 def miss_backfilled(
-    connection: Connection, workspace_id: str, schedule_id: str, *, because: str, at: datetime
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    because: str,
+    at: datetime,
+    code: str | None = None,
 ) -> int:
     """Record as missed again every slot of a backfill that waits; returns how many."""
     return _miss(
@@ -108,6 +139,7 @@ def miss_backfilled(
         occurrences.c.via == BACKFILL,
         because=because,
         at=at,
+        code=code,
     )
 
 
@@ -118,6 +150,7 @@ def _miss(
     *which: ColumnElement[bool],
     because: str,
     at: datetime,
+    code: str | None = None,
 ) -> int:
     waiting = connection.scalars(
         select(claims.c.key)
@@ -142,7 +175,7 @@ def _miss(
                 occurrences.c.key.in_(keys),
                 occurrences.c.outcome.is_(None),
             )
-            .values(outcome="missed", code=None, message=because, settled_at=at)
+            .values(outcome="missed", code=code, message=because, settled_at=at)
         )
     return len(waiting)
 

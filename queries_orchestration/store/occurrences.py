@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -11,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.model.ids import slot_key
 from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import claims as claims_store
 from queries_orchestration.store.claims import Receive
@@ -137,7 +139,42 @@ def of_click(
     )
 
 
-def admit_slot(
+def admit_slots(
+    connection: Connection,
+    slots: Collection[tuple[str, str, datetime]],
+    *,
+    via: str,
+    at: datetime,
+) -> set[str]:
+    """Insert the occurrences of slots, which then wait; returns the keys of those that were new.
+
+    Args:
+        slots: the workspace and the schedule of each, and its instant.
+    """
+    if not slots:
+        return set()
+    rows = [
+        {
+            "workspace_id": workspace_id,
+            "key": slot_key(schedule_id, slot),
+            "schedule_id": schedule_id,
+            "slot": slot,
+            "via": via,
+            "admitted_at": at,
+        }
+        for workspace_id, schedule_id, slot in slots
+    ]
+    inserting = insert_into(connection).on_conflict_do_nothing()
+    new = connection.execute(
+        inserting.returning(occurrences.c.workspace_id, occurrences.c.key), rows
+    ).all()
+    claims_store.let_wait(
+        connection, [(row.workspace_id, row.key) for row in new], lane=DELIVERY_LANE
+    )
+    return {row.key for row in new}
+
+
+def fail_slot(
     connection: Connection,
     workspace_id: str,
     *,
@@ -146,32 +183,28 @@ def admit_slot(
     slot: datetime,
     via: str,
     at: datetime,
-    failed_with: QueriesError | None = None,
+    failed_with: QueriesError,
 ) -> bool:
-    """Insert the occurrence of a slot, waiting or failed already; False if it is there.
+    """Insert the occurrence of a slot as failed already; False if it is there.
 
     Args:
         failed_with: why its schedule cannot be dispatched.
     """
-    values: dict[str, Any] = {
-        "workspace_id": workspace_id,
-        "key": key,
-        "schedule_id": schedule_id,
-        "slot": slot,
-        "via": via,
-        "admitted_at": at,
-    }
-    if failed_with is not None:
-        values |= {
+    return _insert_once(
+        connection,
+        {
+            "workspace_id": workspace_id,
+            "key": key,
+            "schedule_id": schedule_id,
+            "slot": slot,
+            "via": via,
+            "admitted_at": at,
             "outcome": "failed",
             "code": failed_with.code,
             "message": failed_with.message,
             "settled_at": at,
-        }
-    inserted = _insert_once(connection, values)
-    if inserted and "outcome" not in values:
-        claims_store.wait(connection, workspace_id, key, lane=DELIVERY_LANE)
-    return inserted
+        },
+    )
 
 
 def admit_request(

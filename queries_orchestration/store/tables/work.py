@@ -216,7 +216,7 @@ claims = Table(
     Column("lease_until", Instant),
     Column("receive_number", Integer, nullable=False, server_default=text("0")),
     Column("heartbeat_at", Instant),
-    # Work of a backfill, which comes after all other: its occurrence, and the render of it.
+    # An occurrence of a backfill, which comes after all other work.
     Column("backfill", Boolean, nullable=False, server_default=text("false")),
     PrimaryKeyConstraint("workspace_id", "key"),
     UniqueConstraint("key"),
