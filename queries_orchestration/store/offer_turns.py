@@ -29,7 +29,7 @@ _OFFERED: Final = (
     claims.c.backfill,
     occurrences.c.schedule_id,
 )
-_OF_WORKSPACE: Final = sa.bindparam("workspace_id")
+_OF_WORKSPACE: Final = sa.bindparam("workspace_id", type_=sa.String())
 
 
 @dataclass(frozen=True, slots=True)
