@@ -48,12 +48,13 @@ test: $(STAMP)
 soak: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup --soak $(ARGS)
 
-# What exports, reports and link checks cost, beside what others take. Minutes; nothing else should
+# What exports, reports, link checks and admission cost, beside what others take. Minutes; nothing else should
 # run meanwhile.
 bench: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.exports
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.render_report
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.links
+	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.admission
 
 format: $(STAMP)
 	@$(BIN)/ruff check --fix .

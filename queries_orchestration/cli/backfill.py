@@ -39,9 +39,10 @@ def backfill(
 ) -> None:
     """Deliver what was missed on a day, or on each from FIRST to LAST, by UTC.
 
-    Slots recorded as missed, and such without a record, of active schedules: after
-    their creation, in no pause, in the last 365 days. Asked twice, each is admitted
-    once. A running Dagster delivers them after all other work, or `queries tick --work`.
+    Slots recorded as missed, such without a record, and such that a backfill failed,
+    of active schedules: after their creation, in no pause, in the last 365 days. Asked
+    twice, each is admitted once. A running Dagster delivers them after all other work,
+    or `queries tick --work`.
     """
     backends = open_backends(settings, os.environ, system_clock)
     place = workspace_named(backends.database, workspace)
@@ -84,6 +85,7 @@ def backfill(
                 "day": day.isoformat(),
                 "missed": one.missed,
                 "missing": one.missing,
+                "failed": one.failed,
                 "passed_over": [{"schedule": id_, "code": code} for id_, code in one.passed_over],
             }
             for day, one in done
@@ -91,8 +93,8 @@ def backfill(
         print_json({"admitted": sum(one.admitted for _, one in done), "days": days})
         return
     print_table(
-        ["DAY", "MISSED", "MISSING"],
-        [[str(day), str(one.missed), str(one.missing)] for day, one in done],
+        ["DAY", "MISSED", "MISSING", "FAILED"],
+        [[str(day), str(one.missed), str(one.missing), str(one.failed)] for day, one in done],
     )
     for day, one in done:
         for schedule_id, code in one.passed_over:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, cast
 
 from sqlalchemy import Connection
 
@@ -35,7 +35,7 @@ from queries_orchestration.store.cross_workspace import DueSchedule
 from queries_orchestration.store.database import attempt
 from queries_orchestration.store.schedules import Schedule
 
-SCHEDULES_A_BATCH: Final = 50
+SCHEDULES_A_BATCH: Final = 200
 SLOTS_A_TURN: Final = 50
 """Due slots of one schedule until all others have had a turn."""
 OVERTAKEN: Final = "The slot before it was still being delivered when the next one came due."
@@ -68,7 +68,9 @@ def admit_due(backends: Backends, at: datetime) -> Admitted:
             found = cross_workspace.due_schedules(connection, at)
         due = in_turns(found, lambda one: one.workspace_id)
         for start in range(0, len(due), SCHEDULES_A_BATCH):
-            done, goes_on = _admit_batch(backends, due[start : start + SCHEDULES_A_BATCH], at, end)
+            if backends.waiting.now() >= end:
+                return total
+            done, goes_on = _admit_batch(backends, due[start : start + SCHEDULES_A_BATCH], at)
             total += done
             if not goes_on:
                 return total
@@ -78,64 +80,102 @@ def admit_due(backends: Backends, at: datetime) -> Admitted:
 
 
 def _admit_batch(
-    backends: Backends, due: Sequence[DueSchedule], at: datetime, end: float
+    backends: Backends, due: Sequence[DueSchedule], at: datetime
 ) -> tuple[Admitted, bool]:
     """Admit a turn of some schedules; also returns False if no more may be admitted now."""
-    done, goes_on = Admitted(), True
     quarantined: list[Settled] = []
     with backends.database.across.transaction() as connection:
         if dispatch_stops.current(connection) is not None:
-            return done, False
-        for one in due:
-            if backends.waiting.now() >= end:
-                goes_on = False
-                break
-            done += _admit_or_quarantine(backends, connection, one, at, quarantined)
+            return Admitted(), False
+        done = _admit_or_quarantine(backends, connection, due, at, quarantined)
         backends.reached("admitted, not committed")
     for settled in quarantined:
         backends.reached("quarantined, nobody told")
         events.announce(settled)
-    return done, goes_on
+    return done, True
 
 
 def _admit_or_quarantine(
     backends: Backends,
     connection: Connection,
-    due: DueSchedule,
+    due: Sequence[DueSchedule],
     at: datetime,
     quarantined: list[Settled],
 ) -> Admitted:
+    """Admit all at once, or, if one cannot be, each by itself."""
     try:
-        with unforeseen_told(due.id), attempt(connection):
-            schedule = schedules.hold_due(connection, due.workspace_id, due.id, at)
-            return Admitted() if schedule is None else _admit(backends, connection, schedule, at)
+        with unforeseen_told(due[0].id), attempt(connection):
+            return _admit(backends, connection, due, at)
     except StoreUnavailable:
         raise
     except QueriesError as error:
-        quarantined.append(quarantine(connection, due, error, at=backends.clock()))
-        return Admitted()
+        if len(due) == 1:
+            quarantined.append(quarantine(connection, due[0], error, at=backends.clock()))
+            return Admitted()
+    done = Admitted()
+    # In the order in which all at once are locked.
+    for one in sorted(due, key=lambda one: (one.workspace_id, one.id)):
+        done += _admit_or_quarantine(backends, connection, [one], at, quarantined)
+    return done
 
 
 def _admit(
-    backends: Backends, connection: Connection, schedule: Schedule, at: datetime
+    backends: Backends, connection: Connection, due: Sequence[DueSchedule], at: datetime
 ) -> Admitted:
-    """Admit a turn of a schedule's due slots and advance its recurrence.
+    """Admit a turn of the due slots of some schedules and advance their recurrences.
 
-    All in the caller's transaction.
+    All in the caller's transaction; so many statements whatever their number.
 
     Raises:
-        InvalidRecurrence, UnknownTimeZone: its rule cannot be read.
+        InvalidRecurrence, UnknownTimeZone: a rule cannot be read.
+        UnreadableRow: the row of one cannot be read.
     """
-    claimed = schedule.next_slot
-    if claimed is None:
-        return Admitted()
-    due, following = _due_slots(schedule.recurrence(), claimed, at)
-    moved = schedules.advance(
-        connection, schedule.workspace_id, schedule.id, claimed=claimed, next_slot=following
+    held = schedules.hold_due(connection, [(one.workspace_id, one.id) for one in due], at)
+    turns = [_turn(schedule, at) for schedule in held]
+    schedules.advance(connection, {turn.of: turn.following for turn in turns})
+    admitted = occurrences.admit_slots(
+        connection,
+        [(*turn.of, slot) for turn in turns for slot in turn.slots],
+        via="recurrence",
+        at=backends.clock(),
     )
-    if not moved:
-        return Admitted()
-    admitted, why = 0, dict[datetime, str]()
+    missed = 0
+    for turn in turns:
+        missed += missed_slots.record_missed(
+            connection, *turn.of, turn.why_missed, via="recurrence", at=backends.clock()
+        )
+    newest = {
+        turn.of: turn.newest
+        for turn in turns
+        if turn.overtakes and any(slot_key(turn.of[1], slot) in admitted for slot in turn.slots)
+    }
+    for of in missed_slots.schedules_with_waiting(connection, list(newest), besides=admitted):
+        missed += missed_slots.miss_overtaken(
+            connection, *of, before=newest[of], because=OVERTAKEN, at=backends.clock()
+        )
+    return Admitted(len(admitted), missed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """What becomes of some due slots of a schedule, and the slot that follows.
+
+    ``of`` are the ids of its workspace and of itself; ``overtakes``: the newest slot makes a miss
+    of those that still wait.
+    """
+
+    of: tuple[str, str]
+    slots: list[datetime]
+    why_missed: dict[datetime, str]
+    newest: datetime
+    following: datetime | None
+    overtakes: bool
+
+
+def _turn(schedule: Schedule, at: datetime) -> _Turn:
+    claimed = cast(datetime, schedule.next_slot)  # it is due
+    due, following = _due_slots(schedule.recurrence(), claimed, at)
+    slots, why = list[datetime](), dict[datetime, str]()
     for slot in due:
         because = why_missed(
             schedule.missed_slots,
@@ -144,36 +184,18 @@ def _admit(
             at=at,
             lateness_limit=_seconds(schedule.lateness_limit),
         )
-        if because is not None:
+        if because is None:
+            slots.append(slot)
+        else:
             why[slot] = because
-            continue
-        admitted += occurrences.admit_slot(
-            connection,
-            schedule.workspace_id,
-            key=slot_key(schedule.id, slot),
-            schedule_id=schedule.id,
-            slot=slot,
-            via="recurrence",
-            at=backends.clock(),
-        )
-    missed = missed_slots.record_missed(
-        connection,
-        schedule.workspace_id,
-        schedule.id,
-        why,
-        via="recurrence",
-        at=backends.clock(),
+    return _Turn(
+        of=(schedule.workspace_id, schedule.id),
+        slots=slots,
+        why_missed=why,
+        newest=due[-1],
+        following=following,
+        overtakes=schedule.missed_slots == "latest",
     )
-    if schedule.missed_slots == "latest" and admitted:
-        missed += missed_slots.miss_overtaken(
-            connection,
-            schedule.workspace_id,
-            schedule.id,
-            before=due[-1],
-            because=OVERTAKEN,
-            at=backends.clock(),
-        )
-    return Admitted(admitted, missed)
 
 
 def _due_slots(

@@ -1,6 +1,6 @@
 """Hop 1, after its time: admit the slots of a UTC day that nobody delivered, each once.
 
-One transaction for each schedule: a backfill that is killed goes on where it was when it is
+One transaction for some schedules: a backfill that is killed goes on where it was when it is
 launched again, and two at once admit each slot once. What it admits is offered after all other
 work.
 """
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from itertools import groupby
+from typing import Final, get_args
 
 from sqlalchemy import Connection
 
@@ -22,6 +24,7 @@ from queries_orchestration.model.backfills import (
     HISTORY,
     Change,
     Life,
+    TakenBack,
     Turn,
     day_of,
     life_of,
@@ -44,6 +47,8 @@ from queries_orchestration.store import (
     schedules,
     workspaces,
 )
+from queries_orchestration.store.cross_workspace import DueSchedule
+from queries_orchestration.store.database import attempt
 from queries_orchestration.store.schedules import Schedule
 
 _TURNS: Final[dict[Action, Turn]] = {
@@ -52,6 +57,9 @@ _TURNS: Final[dict[Action, Turn]] = {
     "schedule_resumed": "resumed",
     "schedule_deleted": "ended",
 }
+
+SCHEDULES_A_BATCH: Final = 100
+"""So many are held at once, for a second at most: a pass or an edit of one waits as long."""
 
 log = logging.getLogger(__name__)
 
@@ -64,24 +72,26 @@ class DispatchStopped(Refused):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backfilled:
-    """What was admitted: slots that were recorded as missed, and slots without a record.
+    """What was admitted: slots recorded as missed, without a record, and failures of a backfill.
 
     ``passed_over`` are the schedules that could not be looked at, each with the code.
     """
 
     missed: int = 0
     missing: int = 0
+    failed: int = 0
     passed_over: tuple[tuple[str, str], ...] = ()
 
     @property
     def admitted(self) -> int:
         """How many slots are delivered now."""
-        return self.missed + self.missing
+        return self.missed + self.missing + self.failed
 
     def __add__(self, other: Backfilled) -> Backfilled:
         return Backfilled(
             missed=self.missed + other.missed,
             missing=self.missing + other.missing,
+            failed=self.failed + other.failed,
             passed_over=(*self.passed_over, *other.passed_over),
         )
 
@@ -95,6 +105,8 @@ def backfill(
     schedule_id: str | None = None,
 ) -> Backfilled:
     """Admit the slots of a UTC day that are missed, or missing, up to now; launched twice, once.
+
+    What a backfill tried before and nobody got is admitted again.
 
     Only of schedules that are active, and only slots that were due while they were: after their
     creation, in no pause, within the last 365 days. What the dispatcher has yet to reach is its
@@ -119,23 +131,28 @@ def backfill(
     _check_day(day, now)
     _check_scope(by, workspace_id, schedule_id)
     if schedule_id is not None and workspace_id is not None:
-        return _backfill_schedule(backends, workspace_id, schedule_id, day, by=by, alone=True)
+        with _admitting(backends, workspace_id) as connection:
+            return _backfill_schedule(
+                backends, connection, workspace_id, schedule_id, day, by=by, alone=True
+            )
     with backends.database.across.read() as connection:
         if workspace_id is not None and not _may_ask(connection, workspace_id, by):
             raise NotFound("There is no such workspace, or not for you.")
         found = cross_workspace.active_schedules(connection, workspace_id)
     total = Backfilled()
-    for one in found:
-        try:
-            with unforeseen_told(one.id):
-                total += _backfill_schedule(
-                    backends, one.workspace_id, one.id, day, by=by, alone=False
-                )
-        except (StoreUnavailable, DispatchStopped):
-            raise
-        except QueriesError as error:
-            log.warning("backfill_passed_over schedule=%s code=%s", one.id, error.code)
-            total += Backfilled(passed_over=((one.id, error.code),))
+    for of_workspace, some in _batches(found):
+        with _admitting(backends, of_workspace) as connection:
+            for one in some:
+                try:
+                    with unforeseen_told(one.id), attempt(connection):
+                        total += _backfill_schedule(
+                            backends, connection, one.workspace_id, one.id, day, by=by, alone=False
+                        )
+                except StoreUnavailable:
+                    raise
+                except QueriesError as error:
+                    log.warning("backfill_passed_over schedule=%s code=%s", one.id, error.code)
+                    total += Backfilled(passed_over=((one.id, error.code),))
     return total
 
 
@@ -201,58 +218,84 @@ def _may_ask(connection: Connection, workspace_id: str, by: By) -> bool:
     return person is not None and person.active
 
 
-def _backfill_schedule(
-    backends: Backends, workspace_id: str, schedule_id: str, day: date, *, by: By, alone: bool
-) -> Backfilled:
-    """Admit the slots of one schedule, in one transaction.
+def _batches(
+    found: Sequence[DueSchedule],
+) -> Iterator[tuple[str, Sequence[DueSchedule]]]:
+    """Yield some schedules of a workspace at a time, in the order of both."""
+    for workspace_id, those in groupby(found, lambda one: one.workspace_id):
+        of_workspace = list(those)
+        for start in range(0, len(of_workspace), SCHEDULES_A_BATCH):
+            yield workspace_id, of_workspace[start : start + SCHEDULES_A_BATCH]
 
-    Args:
-        alone: whether it was asked for by itself, so that it is told why it has none.
-    """
+
+@contextmanager
+def _admitting(backends: Backends, workspace_id: str) -> Iterator[Connection]:
+    """Open a transaction that admits slots, unless all dispatching is stopped."""
     with backends.database.transaction(workspace_id) as connection:
         stop = dispatch_stops.current(connection)
         if stop is not None:
             raise DispatchStopped(told(stop))
-        schedule = schedules.hold(connection, workspace_id, schedule_id)
-        if schedule is None or not governs(connection, schedule, by):
-            if alone:
-                raise no_such_schedule()
-            return Backfilled()
-        if schedule.state != "active":
-            if alone:
-                raise _not_active(schedule)
-            return Backfilled()
-        now = backends.clock()
-        life = _life(connection, schedule, now)
-        done = Backfilled(
-            missed=backfills.admit_missed(
-                connection,
-                workspace_id,
-                schedule_id,
-                _missed(connection, schedule, life, day),
+        yield connection
+        backends.reached("backfill, not committed")
+    backends.reached("schedules backfilled, not the next")
+
+
+def _backfill_schedule(
+    backends: Backends,
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    day: date,
+    *,
+    by: By,
+    alone: bool,
+) -> Backfilled:
+    """Admit the slots of one schedule, in the caller's transaction.
+
+    Args:
+        alone: whether it was asked for by itself, so that it is told why it has none.
+    """
+    schedule = schedules.hold(connection, workspace_id, schedule_id)
+    if schedule is None or not governs(connection, schedule, by):
+        if alone:
+            raise no_such_schedule()
+        return Backfilled()
+    if schedule.state != "active":
+        if alone:
+            raise _not_active(schedule)
+        return Backfilled()
+    now = backends.clock()
+    life = _life(connection, schedule, now)
+    again: dict[TakenBack, int] = {
+        outcome: backfills.admit_again(
+            connection,
+            workspace_id,
+            schedule_id,
+            _settled(connection, schedule, life, day, outcome),
+            outcome=outcome,
+            at=now,
+        )
+        for outcome in get_args(TakenBack)
+    }
+    missing = backfills.admit_missing(
+        connection,
+        workspace_id,
+        schedule_id,
+        missing_slots(schedule.recurrence(), life, day, before=schedule.next_slot),
+        at=now,
+    )
+    done = Backfilled(missed=again["missed"], missing=missing, failed=again["failed"])
+    if done.admitted:
+        audit.record(
+            connection,
+            AuditEvent(
+                workspace_id=workspace_id,
                 at=now,
-            ),
-            missing=backfills.admit_missing(
-                connection,
-                workspace_id,
-                schedule_id,
-                missing_slots(schedule.recurrence(), life, day, before=schedule.next_slot),
-                at=now,
+                by=by,
+                action="backfill_launched",
+                subject=Subject("schedule", schedule_id),
             ),
         )
-        if done.admitted:
-            audit.record(
-                connection,
-                AuditEvent(
-                    workspace_id=workspace_id,
-                    at=now,
-                    by=by,
-                    action="backfill_launched",
-                    subject=Subject("schedule", schedule_id),
-                ),
-            )
-        backends.reached("backfill, not committed")
-    backends.reached("schedule backfilled, not the next")
     return done
 
 
@@ -272,12 +315,17 @@ def _life(connection: Connection, schedule: Schedule, now: datetime) -> Life:
     return life_of(schedule.created_at, changes, now=now)
 
 
-def _missed(
-    connection: Connection, schedule: Schedule, life: Life, day: date
+def _settled(
+    connection: Connection, schedule: Schedule, life: Life, day: date, outcome: TakenBack
 ) -> Sequence[datetime]:
     sought = day_of(day)
-    recorded = backfills.missed_slots(
-        connection, schedule.workspace_id, schedule.id, after=sought.after, until=sought.until
+    recorded = backfills.settled_slots(
+        connection,
+        schedule.workspace_id,
+        schedule.id,
+        outcome=outcome,
+        after=sought.after,
+        until=sought.until,
     )
     return [slot for slot in recorded if life.was_due(slot)]
 

@@ -67,7 +67,7 @@ def _fail_slot(
 ) -> Settled:
     slot = schedules.next_slot_of(connection, due.workspace_id, due.id)
     key = slot_key(due.id, slot)
-    occurrences.admit_slot(
+    occurrences.fail_slot(
         connection,
         due.workspace_id,
         key=key,

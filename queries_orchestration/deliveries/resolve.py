@@ -168,7 +168,6 @@ def resolve(backends: Backends, receive: Receive) -> None:
             moment=occurrence.slot or occurrence.admitted_at,
             at=backends.clock(),
             environment=backends.environment,
-            backfill=occurrence.is_backfilled,
         )
         occurrences.change(
             connection,
@@ -198,7 +197,6 @@ def queue_export(
     moment: datetime,
     at: datetime,
     environment: Mapping[str, str],
-    backfill: bool = False,
 ) -> str:
     """Open the source as the actor and queue its export, with the request; returns its id.
 
@@ -208,7 +206,6 @@ def queue_export(
     Args:
         moment: what relative values count from: the slot, not the execution.
         at: now, by the calendar clock.
-        backfill: whether a report's render comes after all others.
 
     Raises:
         As ``exports.open_source``; then nothing was written.
@@ -240,7 +237,8 @@ def queue_export(
     )
     if source.kind == "report":
         lane = lane_of(source.kind)
-        claims.wait(connection, schedule.workspace_id, export_id, lane=lane, backfill=backfill)
+        # Of a backfill, too: its delivery waits for it, in a place of its lane and not for long.
+        claims.wait(connection, schedule.workspace_id, export_id, lane=lane)
     return export_id
 
 

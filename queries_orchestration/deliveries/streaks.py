@@ -10,9 +10,10 @@ from sqlalchemy import Connection
 
 from queries_orchestration.deliveries.notify import write_notices
 from queries_orchestration.model.audit import SYSTEM, AuditEvent, Subject
+from queries_orchestration.model.backfills import CALLED_OFF, FAILURES_THAT_CALL_OFF, calls_off
 from queries_orchestration.model.notices import notice_due
 from queries_orchestration.model.outcomes import FAILURES_THAT_PAUSE, Outcome, streak_change
-from queries_orchestration.store import audit, missed, schedules
+from queries_orchestration.store import audit, backfills, missed, schedules
 from queries_orchestration.store.occurrences import Occurrence
 
 FIVE_FAILURES: Final = "five_failures"
@@ -50,6 +51,8 @@ def count(
     workspace_id, schedule_id = occurrence.workspace_id, occurrence.schedule_id
     change = streak_change(settlement.outcome, automatic=occurrence.is_automatic)
     counts = occurrence.purpose == "delivery" and not occurrence.is_backfilled
+    if occurrence.is_backfilled and settlement.outcome == "failed":
+        _call_off(connection, occurrence, settlement, at=at)
     if change == "untouched" or not counts:
         return Consequence(schedules.streak_of(connection, workspace_id, schedule_id))
     if change == "reset":
@@ -67,6 +70,26 @@ def count(
         streak=streak,
         at=at,
     )
+
+
+def _call_off(
+    connection: Connection, occurrence: Occurrence, settlement: Settlement, *, at: datetime
+) -> None:
+    """Record as missed what waits of the schedule's backfill, if all of it would fail alike."""
+    workspace_id, schedule_id = occurrence.workspace_id, occurrence.schedule_id
+    last = backfills.last_failures(
+        connection, workspace_id, schedule_id, limit=FAILURES_THAT_CALL_OFF
+    )
+    if calls_off(last):
+        missed.miss_backfilled(
+            connection,
+            workspace_id,
+            schedule_id,
+            because=f"Slots before it failed with {settlement.code}: {settlement.message}"
+            " Mend the cause, then backfill again.",
+            at=at,
+            code=CALLED_OFF,
+        )
 
 
 def _is_owners(connection: Connection, occurrence: Occurrence) -> bool:

@@ -1,12 +1,16 @@
 """Which slots of a UTC day a backfill may admit: never one that was not due, or is nobody's memory.
 
+A slot that a backfill tried in vain may be tried by another one if nobody has a delivery of it:
+the source was broken, or closed to its actor. When the slots of a schedule fail so one after the
+other, with the same code, the rest that waits is called off.
+
 A schedule's slots were due after it was created, while it was not paused or ended, and by the rule
 that it had then. Which rule that was is known since its definition last changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal
@@ -16,6 +20,12 @@ from queries_orchestration.model.recurrences import Recurrence, slots
 HISTORY: Final = timedelta(days=365)
 """How far back the history reaches: as long as the audit trail is kept, which tells of pauses."""
 
+FAILURES_THAT_CALL_OFF: Final = 2
+"""So many in a row of a schedule, with the same code, call off the rest of its backfill."""
+CALLED_OFF: Final = "backfill_called_off"
+
+TakenBack = Literal["missed", "failed"]
+"""The outcomes that a backfill may take back."""
 Turn = Literal["changed", "paused", "resumed", "ended"]
 
 _ORDER: Final[dict[Turn, int]] = {"changed": 0, "ended": 1, "paused": 2, "resumed": 3}
@@ -58,6 +68,17 @@ class Life:
     def was_due(self, slot: datetime) -> bool:
         """Whether the schedule was active when a slot came due."""
         return any(slot in stretch for stretch in self.active)
+
+
+def calls_off(last: Sequence[str | None]) -> bool:
+    """Whether the rest of a schedule's backfill would fail as its last slots did.
+
+    Args:
+        last: the codes of the last failures, the latest first; None: it did not fail, or was
+            delivered to somebody.
+    """
+    codes = set(last[:FAILURES_THAT_CALL_OFF])
+    return len(last) >= FAILURES_THAT_CALL_OFF and len(codes) == 1 and None not in codes
 
 
 def day_of(day: date) -> Stretch:

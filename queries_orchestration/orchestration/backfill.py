@@ -54,13 +54,19 @@ def admit_day(
         )
     except QueriesError as error:
         raise refusal(error) from None
-    context.log.info("Admitted %d missed and %d missing slots.", done.missed, done.missing)
+    context.log.info(
+        "Admitted %d missed, %d missing and %d failed slots.",
+        done.missed,
+        done.missing,
+        done.failed,
+    )
     for schedule_id, code in done.passed_over:
         context.log.warning("Passed over the schedule %s: %s.", schedule_id, code)
     context.add_output_metadata(
         {
             "missed": done.missed,
             "missing": done.missing,
+            "failed": done.failed,
             "passed_over": len(done.passed_over),
         }
     )

@@ -1,7 +1,8 @@
-"""What a backfill admits: slots without a record, and those that were recorded as missed.
+"""What a backfill admits: slots without a record, missed ones, and its own failures.
 
-Each is admitted once: a slot without a record by the unique keys, a missed one by taking its
-outcome back, which only one can. What workers have begun three times stays as it is.
+Each is admitted once: a slot without a record by the unique keys, a settled one by taking its
+outcome back, which only one can. What workers have begun three times stays as it is, and so does a
+failure of which anybody has a delivery.
 """
 
 from __future__ import annotations
@@ -9,25 +10,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from sqlalchemy import Connection, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, case, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from queries_orchestration.model.backfills import TakenBack
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.settings import DELIVERY_LANE, MAX_RECEIVES
 from queries_orchestration.store import database
 from queries_orchestration.store.occurrences import BACKFILL, insert_into, same_work
-from queries_orchestration.store.tables import claims, occurrences
+from queries_orchestration.store.tables import claims, deliveries, occurrences
 
 
-def missed_slots(
+def settled_slots(
     connection: Connection,
     workspace_id: str,
     schedule_id: str,
     *,
+    outcome: TakenBack,
     after: datetime,
     until: datetime,
 ) -> list[datetime]:
-    """Return the slots in (``after``, ``until``] that are recorded as missed and may be tried."""
+    """Return the slots in (``after``, ``until``] that ended so and may be tried again."""
     may_be_tried = or_(
         claims.c.key.is_(None),
         and_(claims.c.state == "done", claims.c.receive_number < MAX_RECEIVES),
@@ -40,7 +43,7 @@ def missed_slots(
             occurrences.c.schedule_id == schedule_id,
             occurrences.c.slot > after,
             occurrences.c.slot <= until,
-            occurrences.c.outcome == "missed",
+            *_ended(outcome),
             may_be_tried,
         )
     )
@@ -75,18 +78,19 @@ def admit_missing(
     return len(keys)
 
 
-def admit_missed(
+def admit_again(
     connection: Connection,
     workspace_id: str,
     schedule_id: str,
     slots: Collection[datetime],
     *,
+    outcome: TakenBack,
     at: datetime,
 ) -> int:
-    """Take the outcome of missed slots back, so that they wait; returns how many were missed.
+    """Take the outcome of slots back, so that they wait; returns how many had it.
 
-    Why each was missed stays as its reason. What an earlier receive had prepared is left alone: the
-    file is made anew.
+    Why each was missed, or had failed, stays as its reason. What an earlier receive had prepared is
+    left alone: the file is made anew.
     """
     if not slots:
         return 0
@@ -96,7 +100,7 @@ def admit_missed(
             occurrences.c.workspace_id == workspace_id,
             occurrences.c.schedule_id == schedule_id,
             occurrences.c.slot.in_(slots),
-            occurrences.c.outcome == "missed",
+            *_ended(outcome),
         )
         .values(
             via=BACKFILL,
@@ -116,6 +120,42 @@ def admit_missed(
     keys = connection.scalars(reopening).all()
     _let_wait(connection, workspace_id, keys)
     return len(keys)
+
+
+def last_failures(
+    connection: Connection, workspace_id: str, schedule_id: str, *, limit: int
+) -> list[str | None]:
+    """Return the codes of the slots of backfills that were worked last, the latest first.
+
+    None for one that did not fail, or of which somebody has a delivery.
+    """
+    settled = (
+        select(case((and_(*_ended("failed")), occurrences.c.code)))
+        .where(
+            occurrences.c.workspace_id == workspace_id,
+            occurrences.c.schedule_id == schedule_id,
+            occurrences.c.via == BACKFILL,
+            occurrences.c.outcome.is_not(None),
+            occurrences.c.outcome != "missed",
+        )
+        .order_by(occurrences.c.settled_at.desc(), occurrences.c.slot.desc())
+    )
+    return list(connection.scalars(settled.limit(limit)))
+
+
+def _ended(outcome: TakenBack) -> list[ColumnElement[bool]]:
+    """Return the conditions that an occurrence has an outcome that a backfill may take back."""
+    if outcome == "missed":
+        return [occurrences.c.outcome == "missed"]
+    handed_out = select(deliveries.c.occurrence_key).where(
+        deliveries.c.workspace_id == occurrences.c.workspace_id,
+        deliveries.c.occurrence_key == occurrences.c.key,
+    )
+    return [
+        occurrences.c.outcome == "failed",
+        occurrences.c.via == BACKFILL,
+        ~handed_out.exists(),
+    ]
 
 
 def _let_wait(connection: Connection, workspace_id: str, keys: Collection[str]) -> None:

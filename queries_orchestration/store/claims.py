@@ -90,23 +90,19 @@ def attempts_of(connection: Connection, workspace_id: str, keys: Iterable[str]) 
     )
 
 
-def wait(
-    connection: Connection, workspace_id: str, key: str, *, lane: str, backfill: bool = False
-) -> None:
-    """Let a new piece of work wait for its first offer.
+def wait(connection: Connection, workspace_id: str, key: str, *, lane: str) -> None:
+    """Let a new piece of work wait for its first offer."""
+    let_wait(connection, [(workspace_id, key)], lane=lane)
 
-    Args:
-        backfill: whether it comes after all other.
-    """
+
+def let_wait(connection: Connection, work: Sequence[tuple[str, str]], *, lane: str) -> None:
+    """Let new pieces of work, each of a workspace, wait for their first offers."""
+    if not work:
+        return
+    common = {"lane": lane, "state": "waiting", "not_before": database.now(connection)}
     connection.execute(
-        sa.insert(claims).values(
-            workspace_id=workspace_id,
-            key=key,
-            lane=lane,
-            state="waiting",
-            not_before=database.now(connection),
-            backfill=backfill,
-        )
+        sa.insert(claims),
+        [{"workspace_id": workspace_id, "key": key} | common for workspace_id, key in work],
     )
 
 
@@ -298,6 +294,11 @@ def unfinished() -> ColumnElement[bool]:
     SQLite uses that index only for a query that says the same, which no bound value does.
     """
     return claims.c.state != sa.literal_column("'done'")
+
+
+def waiting() -> ColumnElement[bool]:
+    """Return the condition that no run has the work and it is not done, likewise."""
+    return claims.c.state == sa.literal_column("'waiting'")
 
 
 def no_live_offer(at: datetime) -> ColumnElement[bool]:

@@ -5,6 +5,7 @@ Nothing here is what a person can ask for.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,15 +14,16 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, and_, select
 
 from queries_orchestration.model.formats import SourceKind
+from queries_orchestration.settings import LANE_WIDTHS
 from queries_orchestration.store import claims as claims_store, database, dispatch_stops
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.deliveries import Delivery
 from queries_orchestration.store.notices import Notice
 from queries_orchestration.store.offer_turns import (
-    busy_backfills,
     live_by_workspace,
     make,
     next_in_turn,
+    running_backfills,
     with_schedule,
 )
 from queries_orchestration.store.offers import Offer, is_free, may_start
@@ -169,17 +171,15 @@ def offer_waiting(
         room = min(room, at_most)
     if room <= 0:
         return []
-    others = connection.execute(
-        next_in_turn(lane, at, live.others, backfill=False).limit(room)
-    ).all()
+    others = next_in_turn(connection, lane, at, live.others, backfill=False, limit=room)
     made = make(connection, lane, others, live, at=at, lease=lease)
     room -= len(others)
-    busy = busy_backfills(connection, lane, at)
+    busy = running_backfills(connection, lane) + Counter(live.backfills)
     if backfill_limit is not None:
         room = min(room, backfill_limit - sum(busy.values()))
     if room <= 0:
         return made
-    backfills = connection.execute(next_in_turn(lane, at, busy, backfill=True).limit(room)).all()
+    backfills = next_in_turn(connection, lane, at, busy, backfill=True, limit=room)
     return made + make(connection, lane, backfills, live, at=at, lease=lease)
 
 
@@ -213,12 +213,7 @@ def live_offers(connection: Connection, lane: str, *, limit: int) -> list[Offer]
     """Return the offers of ``lane`` that no run has taken yet, those whose lease ends first."""
     rows = connection.execute(
         with_schedule(claims.c.lane)
-        .where(
-            claims_store.unfinished(),
-            claims.c.lane == lane,
-            claims.c.state == "waiting",
-            claims.c.lease_until.is_not(None),
-        )
+        .where(claims.c.lane == lane, claims.c.lease_until.is_not(None))
         .order_by(claims.c.lease_until, claims.c.key)
         .limit(limit)
     )
@@ -288,9 +283,12 @@ def lanes_that_may_start(connection: Connection) -> list[str]:
     """Return the lanes with work that neither runs nor waits for an instant, however much."""
     if dispatch_stops.current(connection) is not None:
         return []
-    at = database.now(connection)
-    lanes = select(claims.c.lane).where(*is_free(at)).distinct()
-    return sorted(connection.scalars(lanes))
+    free = is_free(database.now(connection))
+    return [
+        lane
+        for lane in sorted(LANE_WIDTHS)
+        if connection.scalar(select(claims.c.key).where(claims.c.lane == lane, *free).limit(1))
+    ]
 
 
 def workspace_of(connection: Connection, key: str) -> str | None:

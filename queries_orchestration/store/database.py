@@ -86,6 +86,12 @@ class Across:
             with connection.begin():
                 yield connection
 
+    @contextmanager
+    def not_begun(self) -> Iterator[Connection]:
+        """Open a connection whose transactions the caller begins and ends."""
+        with _our_errors(), self._engine.connect() as connection:
+            yield connection
+
 
 class Database:
     """One application database, SQLite or PostgreSQL.

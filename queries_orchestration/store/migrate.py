@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from queries_orchestration.store import database
+from sqlalchemy import Connection, func, select
+
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.roles import without_roles
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _MIGRATING: Final = 0x6D696772  # "migr": one number of our own in the database
+_LOOK_AGAIN: Final = 0.2  # seconds
 
 
 def upgrade(url: str) -> None:
@@ -28,10 +33,26 @@ def upgrade(url: str) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
-    with Database(without_roles(url)).across.transaction() as connection:
-        database.take_turn(connection, _MIGRATING)
+    with _only_migration(Database(without_roles(url))) as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+@contextmanager
+def _only_migration(database: Database) -> Iterator[Connection]:
+    """Open a connection to migrate by, once nobody else does.
+
+    On SQLite all is one transaction; on PostgreSQL each migration has its own.
+    """
+    if database.is_sqlite:
+        with database.across.transaction() as connection:
+            yield connection
+        return
+    with database.session() as turn, database.across.not_begun() as connection:
+        # Not by waiting in the server: whoever builds an index would wait for that statement.
+        while not turn.scalar(select(func.pg_try_advisory_lock(_MIGRATING))):
+            time.sleep(_LOOK_AGAIN)
+        yield connection
 
 
 def is_current(url: str) -> bool:

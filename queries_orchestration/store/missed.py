@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, select, update
+from sqlalchemy import ColumnElement, Connection, select, tuple_, update
 
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.store import claims as claims_store, counters, database
@@ -56,6 +56,31 @@ def record_missed(
     return recorded
 
 
+def schedules_with_waiting(
+    connection: Connection, which: Collection[tuple[str, str]], *, besides: Collection[str]
+) -> list[tuple[str, str]]:
+    """Return those of some schedules that have slots of the recurrence that are not settled.
+
+    Args:
+        which: of each the ids of its workspace and of itself; some hundreds.
+        besides: the keys of slots that do not count.
+    """
+    if not which:
+        return []
+    found = (
+        select(occurrences.c.workspace_id, occurrences.c.schedule_id)
+        .where(
+            tuple_(occurrences.c.workspace_id, occurrences.c.schedule_id).in_(which),
+            occurrences.c.outcome.is_(None),
+            occurrences.c.slot.is_not(None),
+            occurrences.c.via != BACKFILL,
+            occurrences.c.key.not_in(besides),
+        )
+        .distinct()
+    )
+    return [(row.workspace_id, row.schedule_id) for row in connection.execute(found)]
+
+
 def miss_overtaken(
     connection: Connection,
     workspace_id: str,
@@ -100,7 +125,13 @@ def miss_waiting(
 
 
 def miss_backfilled(
-    connection: Connection, workspace_id: str, schedule_id: str, *, because: str, at: datetime
+    connection: Connection,
+    workspace_id: str,
+    schedule_id: str,
+    *,
+    because: str,
+    at: datetime,
+    code: str | None = None,
 ) -> int:
     """Record as missed again every slot of a backfill that waits; returns how many."""
     return _miss(
@@ -110,6 +141,7 @@ def miss_backfilled(
         occurrences.c.via == BACKFILL,
         because=because,
         at=at,
+        code=code,
     )
 
 
@@ -120,6 +152,7 @@ def _miss(
     *which: ColumnElement[bool],
     because: str,
     at: datetime,
+    code: str | None = None,
 ) -> int:
     waiting = connection.scalars(
         select(claims.c.key)
@@ -144,7 +177,7 @@ def _miss(
                 occurrences.c.key.in_(keys),
                 occurrences.c.outcome.is_(None),
             )
-            .values(outcome="missed", code=None, message=because, settled_at=at)
+            .values(outcome="missed", code=code, message=because, settled_at=at)
         )
     counters.count(connection, counters.OCCURRENCES_SETTLED, label="missed", by=len(waiting))
     return len(waiting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -11,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.model.ids import slot_key
 from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import claims as claims_store, counters
 from queries_orchestration.store.claims import Receive
@@ -137,7 +139,42 @@ def of_click(
     )
 
 
-def admit_slot(
+def admit_slots(
+    connection: Connection,
+    slots: Collection[tuple[str, str, datetime]],
+    *,
+    via: str,
+    at: datetime,
+) -> set[str]:
+    """Insert the occurrences of slots, which then wait; returns the keys of those that were new.
+
+    Args:
+        slots: the workspace and the schedule of each, and its instant.
+    """
+    if not slots:
+        return set()
+    rows = [
+        {
+            "workspace_id": workspace_id,
+            "key": slot_key(schedule_id, slot),
+            "schedule_id": schedule_id,
+            "slot": slot,
+            "via": via,
+            "admitted_at": at,
+        }
+        for workspace_id, schedule_id, slot in slots
+    ]
+    inserting = insert_into(connection).on_conflict_do_nothing()
+    new = connection.execute(
+        inserting.returning(occurrences.c.workspace_id, occurrences.c.key), rows
+    ).all()
+    claims_store.let_wait(
+        connection, [(row.workspace_id, row.key) for row in new], lane=DELIVERY_LANE
+    )
+    return {row.key for row in new}
+
+
+def fail_slot(
     connection: Connection,
     workspace_id: str,
     *,
@@ -146,33 +183,30 @@ def admit_slot(
     slot: datetime,
     via: str,
     at: datetime,
-    failed_with: QueriesError | None = None,
+    failed_with: QueriesError,
 ) -> bool:
-    """Insert the occurrence of a slot, waiting or failed already; False if it is there.
+    """Insert the occurrence of a slot as failed already; False if it is there.
 
     Args:
         failed_with: why its schedule cannot be dispatched.
     """
-    values: dict[str, Any] = {
-        "workspace_id": workspace_id,
-        "key": key,
-        "schedule_id": schedule_id,
-        "slot": slot,
-        "via": via,
-        "admitted_at": at,
-    }
-    if failed_with is not None:
-        values |= {
+    inserted = _insert_once(
+        connection,
+        {
+            "workspace_id": workspace_id,
+            "key": key,
+            "schedule_id": schedule_id,
+            "slot": slot,
+            "via": via,
+            "admitted_at": at,
             "outcome": "failed",
             "code": failed_with.code,
             "message": failed_with.message,
             "settled_at": at,
-        }
-    inserted = _insert_once(connection, values)
-    if inserted and failed_with is not None:
+        },
+    )
+    if inserted:
         _count(connection, "failed", failed_with.code)
-    elif inserted:
-        claims_store.wait(connection, workspace_id, key, lane=DELIVERY_LANE)
     return inserted
 
 
@@ -250,20 +284,29 @@ def follows_unsettled(work: Table) -> ColumnElement[bool]:
     Args:
         work: the table whose row, of the same key, is asked about.
     """
-    this, earlier = occurrences.alias("this"), occurrences.alias("earlier")
-    return (
-        select(earlier.c.key)
-        .select_from(this.join(earlier, this.c.schedule_id == earlier.c.schedule_id))
+    this, unsettled = occurrences.alias("this"), occurrences.alias("unsettled")
+    # Subqueries of one row each: no plan reads more of a schedule with thousands of slots, whatever
+    # the server believes of the tables.
+    earliest = (
+        select(unsettled.c.slot)
         .where(
-            this.c.workspace_id == work.c.workspace_id,
-            this.c.key == work.c.key,
-            earlier.c.workspace_id == this.c.workspace_id,
-            earlier.c.slot < this.c.slot,
-            earlier.c.outcome.is_(None),
-            or_(this.c.via == BACKFILL, earlier.c.via != BACKFILL),
+            unsettled.c.workspace_id == this.c.workspace_id,
+            unsettled.c.schedule_id == this.c.schedule_id,
+            unsettled.c.outcome.is_(None),
+            unsettled.c.slot.is_not(None),
+            or_(this.c.via == BACKFILL, unsettled.c.via != BACKFILL),
         )
-        .exists()
+        .order_by(unsettled.c.slot)
+        .limit(1)
+        .correlate(this)
+        .scalar_subquery()
     )
+    follows = (
+        select(this.c.slot > earliest)
+        .where(this.c.workspace_id == work.c.workspace_id, this.c.key == work.c.key)
+        .scalar_subquery()
+    )
+    return func.coalesce(follows, sa.false())
 
 
 def change(connection: Connection, receive: Receive, **values: Any) -> None:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, not_, update
 
 from queries_orchestration.store import counters, database
-from queries_orchestration.store.claims import end_offers, no_live_offer, unfinished
+from queries_orchestration.store.claims import end_offers, no_live_offer, waiting
 from queries_orchestration.store.occurrences import follows_unsettled
 from queries_orchestration.store.tables import claims, offers
 
@@ -44,8 +44,7 @@ def may_start(at: datetime) -> list[ColumnElement[bool]]:
 def is_free(at: datetime) -> list[ColumnElement[bool]]:
     """Return those but for its turn: an earlier slot of its schedule may still come first."""
     return [
-        unfinished(),
-        claims.c.state == "waiting",
+        waiting(),
         claims.c.not_before <= at,
         no_live_offer(at),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -101,26 +102,53 @@ def hold(connection: Connection, workspace_id: str, schedule_id: str) -> Schedul
 
 
 def hold_due(
-    connection: Connection, workspace_id: str, schedule_id: str, at: datetime
-) -> Schedule | None:
-    """Return a schedule whose next slot is due at ``at``, and let nobody edit it meanwhile.
+    connection: Connection, which: Collection[tuple[str, str]], at: datetime
+) -> list[Schedule]:
+    """Return those of some schedules that are due at ``at``, and let nobody edit them meanwhile.
 
-    Returns:
-        None if it is due no more: somebody else has moved, paused or edited it.
+    They are locked in one order, so that nobody who holds several waits for who waits for them.
+
+    Args:
+        which: of each the ids of its workspace and of itself; some hundreds.
+
+    Raises:
+        UnreadableRow: one of them cannot be read.
     """
     wait_for_files(connection)
-    return one_or_none(
+    return every(
         connection,
         Schedule,
         select_records(Schedule, schedules)
         .where(
-            schedules.c.workspace_id == workspace_id,
-            schedules.c.id == schedule_id,
+            sa.tuple_(schedules.c.workspace_id, schedules.c.id).in_(which),
             schedules.c.next_slot <= at,
         )
-        # Rows that refer to it are still written by others.
+        .order_by(schedules.c.workspace_id, schedules.c.id)
+        # Rows that refer to them are still written by others.
         .with_for_update(key_share=True),
     )
+
+
+def advance(connection: Connection, following: Mapping[tuple[str, str], datetime | None]) -> None:
+    """Move the recurrences of schedules on that the caller holds; one without a slot has ended."""
+    which = sa.tuple_(schedules.c.workspace_id, schedules.c.id)
+    ended = [ids for ids, slot in following.items() if slot is None]
+    going_on = {ids: slot for ids, slot in following.items() if slot is not None}
+    if ended:
+        connection.execute(
+            update(schedules).where(which.in_(ended)).values(next_slot=None, state="ended")
+        )
+    if going_on:
+        # Ids of schedules are unique over all workspaces.
+        slots = {
+            schedule_id: sa.literal(slot, schedules.c.next_slot.type)
+            for (_, schedule_id), slot in going_on.items()
+        }
+        connection.execute(
+            update(schedules)
+            .where(which.in_(list(going_on)))
+            .values(next_slot=sa.case(slots, value=schedules.c.id))
+        )
 
 
 def by_name(connection: Connection, workspace_id: str, name: str) -> Schedule | None:
@@ -187,27 +215,6 @@ def change(connection: Connection, schedule: Schedule) -> None:
         .where(schedules.c.workspace_id == schedule.workspace_id, schedules.c.id == schedule.id)
         .values(values_of(schedule))
     )
-
-
-def advance(
-    connection: Connection,
-    workspace_id: str,
-    schedule_id: str,
-    *,
-    claimed: datetime,
-    next_slot: datetime | None,
-) -> bool:
-    """Move the recurrence on from the slot that was claimed; False if another pass did."""
-    moved = connection.execute(
-        update(schedules)
-        .where(
-            schedules.c.workspace_id == workspace_id,
-            schedules.c.id == schedule_id,
-            schedules.c.next_slot == claimed,
-        )
-        .values(next_slot=next_slot, **({} if next_slot is not None else {"state": "ended"}))
-    )
-    return moved.rowcount == 1
 
 
 def pause(

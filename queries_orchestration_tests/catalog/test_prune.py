@@ -54,12 +54,9 @@ def admit(database: Database) -> None:
     """Give the schedule ``morning`` an occurrence, which nothing may take away."""
     schedule = schedule_of(database)
     with database.across.transaction() as connection:
-        assert occurrences.admit_slot(
+        assert occurrences.admit_slots(
             connection,
-            schedule.workspace_id,
-            key=f"{schedule.id}-1",
-            schedule_id=schedule.id,
-            slot=FIRST_SLOT,
+            [(schedule.workspace_id, schedule.id, FIRST_SLOT)],
             via="recurrence",
             at=FIRST_SLOT,
         )
@@ -337,12 +334,9 @@ def test_a_schedule_that_gets_its_first_occurrence_meanwhile_is_ended(
     schedule = schedule_of(database)
     with ThreadPoolExecutor(1) as pool:
         with database.across.transaction() as connection:
-            occurrences.admit_slot(
+            occurrences.admit_slots(
                 connection,
-                schedule.workspace_id,
-                key=f"{schedule.id}-1",
-                schedule_id=schedule.id,
-                slot=FIRST_SLOT,
+                [(schedule.workspace_id, schedule.id, FIRST_SLOT)],
                 via="recurrence",
                 at=FIRST_SLOT,
             )

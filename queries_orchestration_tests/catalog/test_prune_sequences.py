@@ -129,20 +129,12 @@ def _in_use(connection: Connection, workspace_id: str) -> tuple[set[str], set[st
 
 def _admit_all(connection: Connection, workspace_id: str, names: set[str], at: datetime) -> int:
     """Give the active schedules of these names an occurrence each; return how many they are."""
-    admitted = [
-        occurrences.admit_slot(
-            connection,
-            workspace_id,
-            key=f"{row.id}-{at:%Y%m%d}",
-            schedule_id=row.id,
-            slot=at,
-            via="recurrence",
-            at=at,
-        )
+    slots = [
+        (workspace_id, row.id, at)
         for row in schedules.listing(connection, workspace_id)
         if row.name in names and row.state == "active"
     ]
-    return sum(admitted)
+    return len(occurrences.admit_slots(connection, slots, via="recurrence", at=at))
 
 
 @settings(max_examples=25)

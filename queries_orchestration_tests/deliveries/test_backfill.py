@@ -14,7 +14,7 @@ from queries_orchestration.deliveries.backfill import Backfilled, backfill, back
 from queries_orchestration.deliveries.resolve import resolve
 from queries_orchestration.deliveries.stop_dispatch import start_dispatch, stop_dispatch
 from queries_orchestration.model.audit import OPERATOR, By
-from queries_orchestration.model.backfills import HISTORY
+from queries_orchestration.model.backfills import CALLED_OFF, HISTORY
 from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.receives.start import NothingToDo, start
 from queries_orchestration.settings import DELIVERY_LANE, REPORT_LANE
@@ -205,24 +205,33 @@ def test_what_was_too_late_in_a_receive_is_delivered_with_a_new_file(house: Hous
     assert house.occurrence(missed.key).receive_number == 2
 
 
-def test_its_failures_and_successes_count_for_no_streak(hourly: House) -> None:
+def test_what_fails_alike_is_called_off_counts_for_no_streak_and_can_be_backfilled_again(
+    hourly: House,
+) -> None:
     hourly.deliver(at(FRIDAY, 15, 30))
     engine = sa.create_engine(hourly.environment["SHOP_URL"])
     with engine.begin() as connection:
         connection.execute(sa.text("ALTER TABLE orders RENAME TO elsewhere"))
-    fill(hourly, FRIDAY)
+    admitted = fill(hourly, FRIDAY).missed
 
-    ended = [hourly.work(DELIVERY_LANE) for _ in range(6)]
+    ended = [hourly.work(DELIVERY_LANE) for _ in range(3)]
 
-    assert ended == [["source_broken"]] * 6
+    assert ended == [["source_broken"], ["source_broken"], []]
+    rest = [one for one in hourly.history("hourly") if one.code == CALLED_OFF]
+    assert len(rest) == admitted - 2
+    assert {one.outcome for one in rest} == {"missed"}
+    assert all("source_broken" in (one.message or "") for one in rest)
     schedule = hourly.schedule("hourly")
     assert (schedule.state, schedule.failure_streak) == ("active", 0)
     assert hourly.told() == []
+
     with hourly.backends.database.across.transaction() as connection:
         connection.execute(sa.update(tables.schedules).values(failure_streak=3))
     with engine.begin() as connection:
         connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO orders"))
     engine.dispose()
+    assert fill(hourly, FRIDAY) == Backfilled(missed=admitted - 2, failed=2)
+    assert fill(hourly, FRIDAY) == Backfilled()
     assert hourly.work(DELIVERY_LANE) == ["delivered"]
     assert hourly.schedule("hourly").failure_streak == 3
 
@@ -285,7 +294,7 @@ def test_who_pauses_or_deletes_the_schedule_calls_off_what_waits(hourly: House, 
         assert fill(hourly, FRIDAY).missed == 4
 
 
-def test_the_render_of_a_backfilled_report_comes_last_too(
+def test_the_render_of_a_backfilled_report_waits_in_turn_as_its_delivery_waits_for_it(
     tmp_path: Path, store_url: str, source_url: str
 ) -> None:
     house = build_report_house(tmp_path, store_url, source_url)
@@ -310,9 +319,9 @@ def test_the_render_of_a_backfilled_report_comes_last_too(
 
     renders = house.offer(REPORT_LANE)
 
-    assert [(one.key == asked, one.backfill, one.priority) for one in renders] == [
-        (True, False, 0),
-        (False, True, -1_001),
+    assert sorted((one.key == asked, one.backfill, one.priority) for one in renders) == [
+        (False, False, 0),
+        (True, False, -1),
     ]
 
 

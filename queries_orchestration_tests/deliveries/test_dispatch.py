@@ -130,14 +130,7 @@ def test_a_schedule_whose_rule_cannot_be_read_is_paused_and_stops_nobody_else(
 
 def test_a_schedule_whose_rule_has_no_further_slot_ends(house: House) -> None:
     with house.backends.database.across.transaction() as connection:
-        moved = schedules.advance(
-            connection,
-            house.workspace_id,
-            house.schedule().id,
-            claimed=MONDAY,
-            next_slot=None,
-        )
-    assert moved
+        schedules.advance(connection, {(house.workspace_id, house.schedule().id): None})
     assert (house.schedule().state, house.schedule().next_slot) == ("ended", None)
 
 

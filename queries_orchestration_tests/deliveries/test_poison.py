@@ -197,7 +197,10 @@ class _Stopwatch:
         self.seconds += seconds
 
 
-def test_what_a_pass_has_no_time_for_is_left_to_the_next_one(house: House) -> None:
+def test_what_a_pass_has_no_time_for_is_left_to_the_next_one(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admit_due, "SCHEDULES_A_BATCH", 1)
     house.apply(CATALOG)
     hasty = house.with_backends(replace(house.backends, waiting=_Stopwatch()))
 

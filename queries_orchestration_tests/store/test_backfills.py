@@ -224,6 +224,12 @@ def test_a_later_backfilled_slot_waits_for_an_earlier_one_of_today_and_not_the_o
     assert sorted(one.key for one in made) == ["1", "2"]
 
 
+def take(connection: Connection, slots: list[datetime]) -> int:
+    return backfills.admit_again(
+        connection, "acme", "acme-schedule", slots, outcome="missed", at=SLOT
+    )
+
+
 def test_a_missed_slot_waits_again_and_keeps_the_number_of_its_receives(
     database: Database,
 ) -> None:
@@ -234,11 +240,15 @@ def test_a_missed_slot_waits_again_and_keeps_the_number_of_its_receives(
             insert_slot(connection, "acme", key=key, slot=SLOT + timedelta(days=number), **MISSED)
             claim = sa.update(tables.claims).where(tables.claims.c.key == key)
             connection.execute(claim.values(state="done", receive_number=number, offer_number=4))
-        bounds = {"after": LONG_AGO, "until": SLOT + timedelta(days=9)}
+        bounds: dict[str, Any] = {
+            "after": LONG_AGO,
+            "until": SLOT + timedelta(days=9),
+            "outcome": "missed",
+        }
 
-        found = backfills.missed_slots(connection, "acme", "acme-schedule", **bounds)
-        done = backfills.admit_missed(connection, "acme", "acme-schedule", found, at=SLOT)
-        again = backfills.admit_missed(connection, "acme", "acme-schedule", found, at=SLOT)
+        found = backfills.settled_slots(connection, "acme", "acme-schedule", **bounds)
+        done = take(connection, found)
+        again = take(connection, found)
 
         assert found == [SLOT + timedelta(days=number) for number in range(3)]
         assert (done, again) == (3, 0)
@@ -246,6 +256,36 @@ def test_a_missed_slot_waits_again_and_keeps_the_number_of_its_receives(
         assert two is not None
         assert (two.state, two.receive_number, two.offer_number) == ("waiting", 2, 4)
         assert two.backfill
+
+
+def test_only_what_a_backfill_failed_and_nobody_got_can_be_taken_back(database: Database) -> None:
+    failed = {"outcome": "failed", "code": "test", "settled_at": SLOT}
+    with database.across.transaction() as connection:
+        set_up(connection, "acme")
+        for number, via in enumerate(("backfill", "backfill", "recurrence")):
+            slot = SLOT + timedelta(days=number)
+            key = slot_key("acme-schedule", slot)
+            insert_slot(connection, "acme", key=key, slot=slot, via=via, **failed)
+        connection.execute(sa.update(tables.claims).values(state="done", receive_number=1))
+        sent = valid_rows("acme")["deliveries"] | {
+            "occurrence_key": slot_key("acme-schedule", SLOT)
+        }
+        connection.execute(sa.insert(tables.deliveries).values(sent | {"state": "sent"}))
+        bounds: dict[str, Any] = {"after": LONG_AGO, "until": SLOT + timedelta(days=9)}
+
+        found = backfills.settled_slots(
+            connection, "acme", "acme-schedule", outcome="failed", **bounds
+        )
+
+        assert found == [SLOT + timedelta(days=1)]
+        everything = [SLOT + timedelta(days=number) for number in range(3)]
+        for expected in (1, 0):
+            done = backfills.admit_again(
+                connection, "acme", "acme-schedule", everything, outcome="failed", at=SLOT
+            )
+            assert done == expected
+        codes = backfills.last_failures(connection, "acme", "acme-schedule", limit=2)
+        assert codes == [None]
 
 
 def test_a_slot_that_has_a_record_is_not_missing(database: Database) -> None:
@@ -270,7 +310,7 @@ def test_a_slot_that_has_a_record_is_not_missing(database: Database) -> None:
         ("missed", None, "recurrence", False),
         ("missed", "delivered", "backfill", False),
         ("delivered", None, "backfill", False),
-        ("failed", None, "backfill", False),
+        ("failed", None, "recurrence", False),
         ("cancelled", "failed", "recurrence", False),
     ],
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from queries_orchestration.model.ids import slot_key
 from queries_orchestration.store import cross_workspace, files_across
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.tables import (
@@ -64,7 +65,7 @@ def plans(
                 str(row[-1]) for row in connection.exec_driver_sql(f"{word} {statement}", values)
             )
             for statement, values in asked
-            if statement.startswith("SELECT")
+            if statement.startswith(("SELECT", "WITH"))
             and all(f" {table.name}" in statement for table in read)
         ]
 
@@ -216,20 +217,56 @@ def history(database: Database) -> Database:
 
 def test_looking_for_what_may_be_offered_reads_what_is_not_done(history: Database) -> None:
     with history.across.transaction() as connection:
-        keys = insert_waiting(connection, "acme", 12)
+        keys = insert_waiting(connection, "acme", 300)[:8]
         insert_waiting(connection, "acme", 12, lane="export")
+        # One that waits for an earlier slot after another, as a backfill leaves them.
+        backfilled = [
+            slot_key("acme-schedule", SLOT + number * MINUTE) for number in range(1, HISTORY)
+        ]
+        row = valid_rows("acme")["occurrences"] | {"export_id": None, "via": "backfill"}
+        claim = valid_rows("acme")["claims"] | {"backfill": True}
+        connection.execute(
+            sa.insert(occurrences),
+            [
+                row | {"key": key, "slot": SLOT + number * MINUTE}
+                for number, key in enumerate(backfilled, 1)
+            ],
+        )
+        connection.execute(sa.insert(claims), [claim | {"key": key} for key in backfilled])
     offered: list[str] = []
 
     def offer(connection: Connection) -> None:
-        made = cross_workspace.offer_waiting(connection, "delivery", live_limit=16, lease=60)
-        offered.extend(one.key for one in made)
+        for at_most in (8, None):
+            made = cross_workspace.offer_waiting(
+                connection, "delivery", live_limit=9, lease=60, at_most=at_most
+            )
+            offered.extend(one.key for one in made)
+            keep_from_all_others(connection)
 
-    found = plans(history, offer, claims)
+    found = plans(history, offer, claims, avoided=OTHER_WAYS)
 
-    assert offered == keys
-    assert len(found) == 4  # the live, what waits; of backfills the busy, what waits
+    assert offered == [*keys, backfilled[0]]
     for plan in found:
-        assert uses(plan, "ix_claims_unfinished", "claims"), plan
+        for whole in ("SCAN claims", "Seq Scan", "SCAN occurrences", "SCAN this"):
+            assert whole not in plan, plan
+    # In the order of the indexes, of which LIMIT then reads the beginning.
+    assert [plan for plan in found if "ix_claims_waiting" in plan and sorts(plan)] == []
+    heads = [plan for plan in found if "ix_occurrences_backfilled" in plan]
+    assert len(heads) == 1
+    assert not sorts(heads[0]), heads[0]
+
+
+def keep_from_all_others(connection: Connection) -> None:
+    """Let only what a backfill admitted be free to start."""
+    others = sa.update(claims).where(
+        ~claims.c.backfill, claims.c.state == "waiting", claims.c.lease_until.is_(None)
+    )
+    connection.execute(others.values(not_before=datetime(2100, 1, 1, tzinfo=UTC)))
+
+
+def sorts(plan: str) -> bool:
+    """Whether rows are put in order that an index did not give in order."""
+    return "Sort" in plan or "TEMP B-TREE" in plan
 
 
 def test_looking_for_live_offers_silence_and_what_waits_reads_what_is_not_done(
@@ -247,8 +284,8 @@ def test_looking_for_live_offers_silence_and_what_waits_reads_what_is_not_done(
     found = plans(history, look, claims)
 
     assert len(found) == 3
-    for plan in found:
-        assert "ix_claims_unfinished" in plan, plan
+    for plan, index in zip(found, ("offered", "unfinished", "unfinished"), strict=True):
+        assert f"ix_claims_{index}" in plan, plan
         assert "Seq Scan on claims" not in plan, plan
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.recover import recover_silent
 from queries_orchestration.model.errors import ReceiveLost
+from queries_orchestration.model.ids import slot_key
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.start import NothingToDo, start as start_run
 from queries_orchestration.store import (
@@ -106,23 +107,16 @@ def test_a_slot_is_admitted_once(database: Database) -> None:
     with database.across.transaction() as connection:
         set_up(connection, "acme")
 
-    def admit(**changes: Any) -> bool:
-        values: dict[str, Any] = {
-            "key": "acme-key",
-            "schedule_id": "acme-schedule",
-            "slot": SLOT,
-            "via": "recurrence",
-            "at": SLOT,
-        }
+    def admit(*slots: datetime) -> set[str]:
         with database.across.transaction() as connection:
-            return occurrences.admit_slot(connection, "acme", **(values | changes))
+            named = [("acme", "acme-schedule", slot) for slot in slots]
+            return occurrences.admit_slots(connection, named, via="recurrence", at=SLOT)
 
-    assert admit()
+    assert admit(SLOT) == {slot_key("acme-schedule", SLOT)}
     known = everything(database)
-    assert not admit()
-    assert not admit(key="another-key")
-    assert not admit(slot=SLOT + DAY)
+    assert admit(SLOT) == admit() == set()
     assert everything(database) == known
+    assert admit(SLOT, SLOT + DAY) == {slot_key("acme-schedule", SLOT + DAY)}
 
 
 def test_of_two_runs_that_start_the_same_offer_one_receives(database: Database) -> None:

@@ -134,7 +134,7 @@ def test_two_that_offer_at_once_keep_within_the_limit_together(database: Databas
     with database.across.transaction() as connection:
 
         def let_the_second_in(*arguments: object) -> None:
-            if "row_number" in str(arguments[2]) and not thread.ident:
+            if "RECURSIVE" in str(arguments[2]) and not thread.ident:
                 thread.start()
                 thread.join(0.2)
 

@@ -10,6 +10,8 @@ context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
     transactional_ddl=True,
+    # One that builds an index beside others' work ends its transaction before.
+    transaction_per_migration=True,
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -139,8 +139,8 @@ OUTCOMES: Final = (
     "cancelled",
 )
 
-# A trigger, which the migration makes, refuses to change an outcome: only a backfill takes one
-# back, and only `missed`.
+# A trigger, which the migrations make, refuses to change an outcome: only a backfill takes one
+# back, `missed` or what a backfill ended `failed`.
 occurrences = Table(
     "occurrences",
     metadata,
@@ -193,6 +193,14 @@ Index(
     postgresql_where=occurrences.c.outcome.is_(None),
     sqlite_where=occurrences.c.outcome.is_(None),
 )
+# The schedules that have slots of a backfill, whatever else waits.
+Index(
+    "ix_occurrences_backfilled",
+    occurrences.c.workspace_id,
+    occurrences.c.schedule_id,
+    postgresql_where=occurrences.c.outcome.is_(None) & (occurrences.c.via == "backfill"),
+    sqlite_where=occurrences.c.outcome.is_(None) & (occurrences.c.via == "backfill"),
+)
 Index("ix_occurrences_export", occurrences.c.workspace_id, occurrences.c.export_id)
 
 # Who holds a piece of work, an occurrence or an export of its own; all by the lease clock.
@@ -208,7 +216,7 @@ claims = Table(
     Column("lease_until", Instant),
     Column("receive_number", Integer, nullable=False, server_default=text("0")),
     Column("heartbeat_at", Instant),
-    # Work of a backfill, which comes after all other: its occurrence, and the render of it.
+    # An occurrence of a backfill, which comes after all other work.
     Column("backfill", Boolean, nullable=False, server_default=text("false")),
     PrimaryKeyConstraint("workspace_id", "key"),
     UniqueConstraint("key"),
@@ -227,6 +235,23 @@ Index(
     claims.c.not_before,
     postgresql_where=claims.c.state != "done",
     sqlite_where=claims.c.state != "done",
+)
+# What may be offered: of each workspace the longest waiting, however much waits.
+Index(
+    "ix_claims_waiting",
+    claims.c.lane,
+    claims.c.backfill,
+    claims.c.workspace_id,
+    claims.c.not_before,
+    postgresql_where=claims.c.state == "waiting",
+    sqlite_where=claims.c.state == "waiting",
+)
+Index(
+    "ix_claims_offered",
+    claims.c.lane,
+    claims.c.lease_until,
+    postgresql_where=claims.c.lease_until.is_not(None),
+    sqlite_where=claims.c.lease_until.is_not(None),
 )
 
 offers = Table(

@@ -71,14 +71,7 @@ def upgrade() -> None:
         "claims",
         sa.Column("backfill", sa.Boolean(), server_default=sa.text("false"), nullable=False),
     )
-    op.create_index(
-        "ix_occurrences_unsettled",
-        "occurrences",
-        ["workspace_id", "schedule_id", "slot"],
-        unique=False,
-        postgresql_where=sa.text("outcome IS NULL"),
-        sqlite_where=sa.text("outcome IS NULL"),
-    )
+    # The index of what is not settled is made by 0011, which on PostgreSQL locks nobody out.
     _run(_SETTLED_SQLITE if _is_sqlite() else _SETTLED_POSTGRESQL)
     _know(_NOW)
 
@@ -102,7 +95,7 @@ def downgrade() -> None:
     else:
         op.execute("DROP TRIGGER occurrences_settled_once ON occurrences")
         op.execute("DROP FUNCTION occurrences_settled_once()")
-    op.drop_index("ix_occurrences_unsettled", table_name="occurrences")
+    op.drop_index("ix_occurrences_unsettled", table_name="occurrences", if_exists=True)
     op.drop_column("claims", "backfill")
 
 
