@@ -3,15 +3,19 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.interface import Communications
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.link_keys import LinkKeys
-from queries_orchestration.receives.backends import Backends, read_link_keys
+from queries_orchestration.receives.backends import (
+    Backends,
+    communications_of,
+    read_link_keys,
+)
 from queries_orchestration.receives.heartbeat import Heartbeat, heartbeat_of
 from queries_orchestration.settings import Settings, load_settings
 from queries_orchestration.storage import open_storage
@@ -55,11 +59,8 @@ class CommunicationsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def open(self, settings: Settings) -> Communications:
         """Open the way messages go."""
-        return open_communications(
-            self.url or settings.communications_url,
-            from_address=settings.from_address,
-            clock=system_clock,
-        )
+        chosen = replace(settings, communications_url=self.url) if self.url else settings
+        return communications_of(chosen, system_clock)
 
 
 class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]

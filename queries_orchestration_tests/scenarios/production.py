@@ -1,0 +1,267 @@
+"""The whole production shape as real processes, from the files in deploy/.
+
+PostgreSQL for both sides and the source, Redis, an S3-compatible store, a mail server; and what
+deploy/supervisord.conf starts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+from urllib.error import URLError
+
+import dagster as dg
+import psutil
+import sqlalchemy as sa
+
+from queries_orchestration.catalog.apply import apply_catalog
+from queries_orchestration.cli.dagster_home import make_storage
+from queries_orchestration.model.audit import OPERATOR
+from queries_orchestration.model.clock import system_clock
+from queries_orchestration.receives.backends import Backends, open_backends
+from queries_orchestration.settings import load_settings
+from queries_orchestration.store.migrate import upgrade
+from queries_orchestration_tests.house import make_orders
+from queries_orchestration_tests.postgres import PostgresServer, free_port, running_postgres
+from queries_orchestration_tests.redis_server import running_redis
+from queries_orchestration_tests.scenarios.mail_server import (
+    PASSWORD,
+    MailServer,
+    running_mail_server,
+)
+from queries_orchestration_tests.storage.s3_server import BUCKET, S3Server, running_s3_server
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+START_SECONDS = 300.0
+PATIENCE = 300.0
+UNFINISHED = [
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Servers:
+    """What stands around our processes."""
+
+    postgres: PostgresServer
+    broker_url: str
+    s3: S3Server
+    mail: MailServer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Production:
+    """The production shape in ``folder``; ``environment`` is that of its processes."""
+
+    servers: Servers
+    folder: Path
+    environment: Mapping[str, str]
+    backends: Backends
+
+    @contextmanager
+    def running(self, *programs: str) -> Iterator[dg.DagsterInstance]:
+        """Run what supervisord.conf lists, or ``programs`` of it, until the block ends."""
+        stop = ["--nodaemon", "--configuration", str(DEPLOY / "supervisord.conf")]
+        with (self.folder / "logs" / "supervisord.out").open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "supervisor.supervisord", *stop],
+                env=self.environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        supervisor = psutil.Process(process.pid)
+        try:
+            with dg.DagsterInstance.from_config(self.environment["DAGSTER_HOME"]) as instance:
+                self.wait_for(self._is_up, seconds=START_SECONDS)
+                yield instance
+        finally:
+            # At once: what is worth a good end has ended.
+            left = [*supervisor.children(recursive=True), supervisor]
+            for one in reversed(left):
+                _kill(one)
+            psutil.wait_procs(left, timeout=30)
+            process.wait(timeout=30)
+
+    def process(self, program: str) -> psutil.Process:
+        """The process of a program of supervisord.conf."""
+        told = subprocess.run(
+            [
+                *(sys.executable, "-m", "supervisor.supervisorctl"),
+                *("--configuration", str(DEPLOY / "supervisord.conf"), "pid", program),
+            ],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return psutil.Process(int(told.stdout))
+
+    def count(self, statement: str, **values: object) -> int:
+        """Count in the application database; 0 while it is away."""
+        engine = sa.create_engine(self.environment["QUERIES_DATABASE_URL"], poolclass=sa.NullPool)
+        try:
+            with engine.connect() as connection:
+                return int(connection.scalar(sa.text(statement), values) or 0)
+        except sa.exc.OperationalError:
+            return 0
+
+    def settled(self) -> int:
+        """How many occurrences are settled."""
+        return self.count("SELECT count(*) FROM occurrences WHERE outcome IS NOT NULL")
+
+    def wait_for(self, look: Callable[[], Found], *, seconds: float = PATIENCE) -> Found:
+        """Look until something is found; says what the processes printed if nothing comes."""
+        end = time.monotonic() + seconds
+        while not (found := look()):
+            if time.monotonic() > end:
+                raise AssertionError(f"nothing came in time\n{self._printed()}")
+            time.sleep(0.3)
+        return found
+
+    def api(self, path: str) -> bytes:
+        """What the API answers."""
+        url = f"http://127.0.0.1:{self.environment['API_PORT']}{path}"
+        with urllib.request.urlopen(url, timeout=30) as response:
+            answer: bytes = response.read()
+        return answer
+
+    def _is_up(self) -> bool:
+        ports = [self.environment[name] for name in ("DAGSTER_UI_PORT", "API_PORT")]
+        paths = ["/server_info", "/readyz"]
+        return all(
+            _answers(f"http://127.0.0.1:{port}{path}")
+            for port, path in zip(ports, paths, strict=True)
+        )
+
+    def _printed(self) -> str:
+        logs = sorted((self.folder / "logs").glob("*.log"))
+        return "\n".join(f"== {log.name}\n{log.read_text()[-2_000:]}" for log in logs)
+
+
+@contextmanager
+def production(
+    folder: Path, catalogs: Mapping[str, str], *, settings: Mapping[str, str] | None = None
+) -> Iterator[Production]:
+    """Set the production shape up, with its servers running and its catalogs applied.
+
+    Args:
+        catalogs: by name; what is weekly in them has been due once.
+        settings: beside those of the shape.
+    """
+    with ExitStack() as stack:
+        servers = Servers(
+            postgres=stack.enter_context(running_postgres(is_durable=True)),
+            broker_url=stack.enter_context(running_redis(folder)),
+            s3=stack.enter_context(running_s3_server()),
+            mail=stack.enter_context(running_mail_server(folder / "mail", free_port())),
+        )
+        environment = {**environment_of(servers, folder), **(settings or {})}
+        yield set_up(servers, folder, environment, catalogs)
+
+
+def set_up(
+    servers: Servers, folder: Path, environment: Mapping[str, str], catalogs: Mapping[str, str]
+) -> Production:
+    """Make the databases' tables, the folders and the source, and apply the catalogs."""
+    for name in ("logs", "dagster", "home"):
+        (folder / name).mkdir()
+    (folder / "dagster" / "dagster.yaml").write_text(_quick((DEPLOY / "dagster.yaml").read_text()))
+    os.environ.update(
+        {name: environment[name] for name in environment if name.startswith(("DAGSTER_", "AWS_"))}
+    )
+    make_storage(folder / "dagster")
+    upgrade(environment["QUERIES_DATABASE_URL"])
+    make_orders(environment["SHOP_URL"], 100)
+    backends = open_backends(
+        load_settings(environment), environment, system_clock, kept_connections=3
+    )
+    week_ago = datetime.now(UTC) - timedelta(days=8)
+    for name, catalog in catalogs.items():
+        path = folder / f"{name}.yaml"
+        path.write_text(catalog)
+        apply_catalog(
+            backends.database, [path], clock=lambda: week_ago, by=OPERATOR, environment=environment
+        )
+    return Production(servers=servers, folder=folder, environment=environment, backends=backends)
+
+
+def environment_of(servers: Servers, folder: Path) -> dict[str, str]:
+    """What docs/deployment.md lists, for a shape in ``folder``."""
+    return {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(folder),
+        "PYTHONPATH": str(DEPLOY.parent),  # of this checkout, wherever the package is installed from
+        "PROGRAMS": str(Path(sys.executable).parent),
+        "LOGS": str(folder / "logs"),
+        "API_HOST": "127.0.0.1",
+        "API_PORT": str(free_port()),
+        "DAGSTER_HOME": str(folder / "dagster"),
+        "DAGSTER_CODE_HOST": "127.0.0.1",
+        "DAGSTER_CODE_PORT": str(free_port()),
+        "DAGSTER_UI_HOST": "127.0.0.1",
+        "DAGSTER_UI_PORT": (ui_port := str(free_port())),
+        "DAGSTER_POSTGRES_URL": servers.postgres.create_database(),
+        "DAGSTER_BROKER_URL": servers.broker_url,
+        "DAGSTER_LOGS_BUCKET": BUCKET,
+        **servers.s3.environment,
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL_S3": servers.s3.endpoint,
+        "QUERIES_HOME": str(folder / "home"),
+        "QUERIES_DATABASE_URL": servers.postgres.create_database(),
+        "QUERIES_STORAGE_URL": servers.s3.url("deliveries"),
+        "QUERIES_COMMUNICATIONS_URL": servers.mail.url,
+        "QUERIES_SMTP_PASSWORD": PASSWORD,
+        "QUERIES_LINK_KEYS": f"test:{'s' * 40}",
+        "QUERIES_PUBLIC_URL": "https://queries.example.org",
+        "QUERIES_TOKEN_KEYS_URL": "https://login.example.org/keys",
+        "QUERIES_TOKEN_ISSUER": "https://login.example.org",
+        "QUERIES_DAGSTER_URL": f"http://127.0.0.1:{ui_port}",
+        "QUERIES_HEARTBEAT_INTERVAL": "1",
+        "QUERIES_HEARTBEAT_SILENCE": "6",
+        "QUERIES_RETRY_DELAY": "1",
+        "SHOP_URL": servers.postgres.create_database(),
+    }
+
+
+def _quick(dagster_yaml: str) -> str:
+    """Let Dagster look sooner for what is lost, so that a test need not wait for it."""
+    for number, sooner in (
+        ("poll_interval_seconds: 30", "poll_interval_seconds: 3"),
+        ("start_timeout_seconds: 180", "start_timeout_seconds: 15"),
+    ):
+        assert number in dagster_yaml
+        dagster_yaml = dagster_yaml.replace(number, sooner)
+    return dagster_yaml
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2):
+            return True
+    except (URLError, OSError):
+        return False
+
+
+def _kill(process: psutil.Process) -> None:
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        return
