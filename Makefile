@@ -63,11 +63,13 @@ format: $(STAMP)
 openapi: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/python -m queries_orchestration_tests.web.openapi_document
 
-# Resolves anew within what is locked; `make lock ARGS=--upgrade` takes the newest.
+# Resolves anew within what is locked; `make lock ARGS=--upgrade` takes the newest. What production
+# installs is a part of it, of the same versions.
+COMPILE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 \
+    --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --quiet
 lock: $(STAMP)
-	@$(UV) pip compile pyproject.toml --extra dev --extra demo --universal --python-version 3.11 \
-	    --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --quiet \
-	    --output-file requirements.lock $(ARGS)
+	@$(COMPILE) --extra dev --extra demo --output-file requirements.lock $(ARGS)
+	@$(COMPILE) --extra celery --constraint requirements.lock --output-file deploy/requirements.lock
 
 clean:
 	@rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \

@@ -193,7 +193,7 @@ def set_up(
     backends = open_backends(
         load_settings(environment), environment, system_clock, kept_connections=3
     )
-    week_ago = datetime.now(UTC) - timedelta(days=8)
+    week_ago = datetime.now(UTC) - timedelta(days=7)  # in which a weekly slot lies
     for name, catalog in catalogs.items():
         path = folder / f"{name}.yaml"
         path.write_text(catalog)
