@@ -54,6 +54,7 @@ bench: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.exports
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.render_report
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.links
+	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.workers
 
 format: $(STAMP)
 	@$(BIN)/ruff check --fix .

@@ -116,9 +116,7 @@ def running_postgres(*, is_durable: bool = False) -> Iterator[PostgresServer]:
         processes: list[subprocess.Popen[bytes]] = []
 
         def start() -> None:
-            processes.append(
-                _start(programs, folder, server.port, account, is_durable=is_durable)
-            )
+            processes.append(_start(programs, folder, server.port, account, is_durable=is_durable))
             _wait_until_up(server, processes[-1], folder / "log")
 
         def stop(how: signal.Signals) -> None:
@@ -129,9 +127,7 @@ def running_postgres(*, is_durable: bool = False) -> Iterator[PostgresServer]:
             stop(signal.SIGQUIT)  # PostgreSQL's immediate shutdown
             start()
 
-        server = PostgresServer(
-            port=free_port(), password=secrets.token_urlsafe(16), crash=crash
-        )
+        server = PostgresServer(port=free_port(), password=secrets.token_urlsafe(16), crash=crash)
         _initialise(programs, folder, server.password, account)
         try:
             start()

@@ -63,9 +63,7 @@ def test_every_variable_that_a_file_names_is_a_setting(file: Path) -> None:
 def test_the_page_lists_every_variable_that_dagster_reads_here() -> None:
     page = (ROOT / "docs" / "deployment.md").read_text()
     read = {
-        name
-        for file in FILES
-        for name in re.findall(r"(?:env: |ENV_)([A-Z_]+)", file.read_text())
+        name for file in FILES for name in re.findall(r"(?:env: |ENV_)([A-Z_]+)", file.read_text())
     }
     assert {*ENVIRONMENT, "API_PORT", "LOGS", "PROGRAMS"} <= read
     assert [name for name in sorted(read) if f"`{name}`" not in page] == []
@@ -73,7 +71,7 @@ def test_the_page_lists_every_variable_that_dagster_reads_here() -> None:
 
 @pytest.mark.parametrize("folder", ["", "ecs"])
 def test_dagster_takes_its_file(folder: str) -> None:
-    _, config = dagster_instance_config(str(DEPLOY / folder))
+    config, _ = dagster_instance_config(str(DEPLOY / folder))
     launcher = {"": WarmRunLauncher, "ecs": EcsRunLauncher}[folder]
     for section, made in (("run_launcher", launcher), ("compute_logs", S3ComputeLogManager)):
         told = config[section]
@@ -100,9 +98,7 @@ def test_the_limits_of_the_embedded_default_are_those_of_production() -> None:
     assert ours["concurrency"] == default["concurrency"]
     assert ours["retention"] == default["retention"]
     assert queued["maxConcurrentRuns"] == ours["concurrency"]["runs"]["max_concurrent_runs"]
-    assert (
-        queued["tagConcurrencyLimits"] == ours["concurrency"]["runs"]["tag_concurrency_limits"]
-    )
+    assert queued["tagConcurrencyLimits"] == ours["concurrency"]["runs"]["tag_concurrency_limits"]
 
 
 def test_dagster_takes_the_workspace() -> None:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Final
 
 import dagster as dg
 from pydantic import Field, PrivateAttr
@@ -24,6 +25,10 @@ from queries_orchestration.storage.s3_client import RETRIES, S3Client
 from queries_orchestration.storage.s3_url import S3Place
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.database import Database
+
+
+KEPT_CONNECTIONS: Final = 2
+"""To the application database, of a run: its steps take one, its heartbeat another."""
 
 
 class StorageResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -79,7 +84,9 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         settings = load_settings(os.environ)
         link_keys = read_link_keys(settings)
         self._backends = Backends(
-            database=Database(settings.database_url),
+            database=Database(
+                settings.database_url, kept_connections=KEPT_CONNECTIONS, patience=None
+            ),
             storage=self.storage.open(settings, link_keys),
             communications=self.communications.open(settings),
             link_keys=link_keys,
@@ -94,6 +101,7 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
                 self._heartbeat.__exit__(None, None, None)
                 self._heartbeat = None
             self._receive = None
+            self._backends.database.close()
 
     @property
     def backends(self) -> Backends:

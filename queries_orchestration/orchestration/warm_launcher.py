@@ -27,6 +27,8 @@ _CONFIG: Final[Mapping[str, Any]] = {
     "worker_prefetch_multiplier": 1,
     # A child ends after so many runs: what libraries keep of each does not grow for ever.
     "worker_max_tasks_per_child": 200,
+    # What a run prints goes to where Dagster captures it.
+    "worker_redirect_stdouts": False,
     "worker_hijack_root_logger": False,
     "worker_send_task_events": False,
 }

@@ -11,17 +11,20 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from configparser import RawConfigParser
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.error import URLError
 
 import dagster as dg
 import psutil
+import pytest
 import sqlalchemy as sa
+import yaml
 
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.cli.dagster_home import make_storage
@@ -74,12 +77,15 @@ class Production:
     backends: Backends
 
     @contextmanager
-    def running(self, *programs: str) -> Iterator[dg.DagsterInstance]:
-        """Run what supervisord.conf lists, or ``programs`` of it, until the block ends."""
-        stop = ["--nodaemon", "--configuration", str(DEPLOY / "supervisord.conf")]
+    def running(self, *without: str) -> Iterator[dg.DagsterInstance]:
+        """Run what supervisord.conf lists, but not ``without``, until the block ends."""
+        configuration = _process_file(self.folder, without)
         with (self.folder / "logs" / "supervisord.out").open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", "supervisor.supervisord", *stop],
+                [
+                    *(sys.executable, "-m", "supervisor.supervisord", "--nodaemon"),
+                    *("--configuration", str(configuration)),
+                ],
                 env=self.environment,
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
@@ -90,7 +96,7 @@ class Production:
         supervisor = psutil.Process(process.pid)
         try:
             with dg.DagsterInstance.from_config(self.environment["DAGSTER_HOME"]) as instance:
-                self.wait_for(self._is_up, seconds=START_SECONDS)
+                self.wait_for(lambda: self._is_up(without), seconds=START_SECONDS)
                 yield instance
         finally:
             # At once: what is worth a good end has ended.
@@ -105,7 +111,7 @@ class Production:
         told = subprocess.run(
             [
                 *(sys.executable, "-m", "supervisor.supervisorctl"),
-                *("--configuration", str(DEPLOY / "supervisord.conf"), "pid", program),
+                *("--configuration", str(self.folder / "supervisord.conf"), "pid", program),
             ],
             env=self.environment,
             capture_output=True,
@@ -113,6 +119,29 @@ class Production:
             check=True,
         )
         return psutil.Process(int(told.stdout))
+
+    def apply(self, catalogs: Mapping[str, str]) -> None:
+        """Apply catalogs as of a week ago: what is weekly in them has been due once."""
+        week_ago = datetime.now(UTC) - timedelta(days=7)
+        for name, catalog in catalogs.items():
+            path = self.folder / f"{name}.yaml"
+            path.write_text(catalog)
+            apply_catalog(
+                self.backends.database,
+                [path],
+                clock=lambda: week_ago,
+                by=OPERATOR,
+                environment=self.environment,
+            )
+
+    def admit_all(self) -> None:
+        """Run a pass as an operator would; the daemon's own begins with its second full minute."""
+        subprocess.run(
+            [sys.executable, "-m", "queries_orchestration", "tick"],
+            env=self.environment,
+            check=True,
+            capture_output=True,
+        )
 
     def count(self, statement: str, **values: object) -> int:
         """Count in the application database; 0 while it is away."""
@@ -143,28 +172,38 @@ class Production:
             answer: bytes = response.read()
         return answer
 
-    def _is_up(self) -> bool:
-        ports = [self.environment[name] for name in ("DAGSTER_UI_PORT", "API_PORT")]
-        paths = ["/server_info", "/readyz"]
-        return all(
-            _answers(f"http://127.0.0.1:{port}{path}")
-            for port, path in zip(ports, paths, strict=True)
-        )
+    def _is_up(self, without: Collection[str]) -> bool:
+        port = self.environment
+        pages = {
+            "webserver": f"http://127.0.0.1:{port['DAGSTER_UI_PORT']}/server_info",
+            "api": f"http://127.0.0.1:{port['API_PORT']}/readyz",
+        }
+        return all(_answers(page) for name, page in pages.items() if name not in without)
 
     def _printed(self) -> str:
         logs = sorted((self.folder / "logs").glob("*.log"))
         return "\n".join(f"== {log.name}\n{log.read_text()[-2_000:]}" for log in logs)
 
 
+def look_sooner(dagster: dict[str, Any]) -> None:
+    """Let Dagster look sooner for what is lost, so that a test need not wait for it."""
+    dagster["run_monitoring"] |= {"poll_interval_seconds": 5, "start_timeout_seconds": 60}
+
+
 @contextmanager
 def production(
-    folder: Path, catalogs: Mapping[str, str], *, settings: Mapping[str, str] | None = None
+    folder: Path,
+    catalogs: Mapping[str, str],
+    *,
+    settings: Mapping[str, str] | None = None,
+    dagster: Callable[[dict[str, Any]], None] = look_sooner,
 ) -> Iterator[Production]:
     """Set the production shape up, with its servers running and its catalogs applied.
 
     Args:
         catalogs: by name; what is weekly in them has been due once.
-        settings: beside those of the shape.
+        settings: beside those of the shape, or in their place.
+        dagster: changes what deploy/dagster.yaml says.
     """
     with ExitStack() as stack:
         servers = Servers(
@@ -174,33 +213,29 @@ def production(
             mail=stack.enter_context(running_mail_server(folder / "mail", free_port())),
         )
         environment = {**environment_of(servers, folder), **(settings or {})}
-        yield set_up(servers, folder, environment, catalogs)
+        for name in ("logs", "dagster", "home"):
+            (folder / name).mkdir()
+        config = yaml.safe_load((DEPLOY / "dagster.yaml").read_text())
+        dagster(config)
+        (folder / "dagster" / "dagster.yaml").write_text(yaml.safe_dump(config))
+        # Dagster's instance reads the variables that its file names from this process, too.
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for name, value in environment.items():
+            if name.startswith(("DAGSTER_", "AWS_")):
+                patch.setenv(name, value)
+        made = Production(
+            servers=servers, folder=folder, environment=environment, backends=_fill(environment)
+        )
+        made.apply(catalogs)
+        yield made
 
 
-def set_up(
-    servers: Servers, folder: Path, environment: Mapping[str, str], catalogs: Mapping[str, str]
-) -> Production:
-    """Make the databases' tables, the folders and the source, and apply the catalogs."""
-    for name in ("logs", "dagster", "home"):
-        (folder / name).mkdir()
-    (folder / "dagster" / "dagster.yaml").write_text(_quick((DEPLOY / "dagster.yaml").read_text()))
-    os.environ.update(
-        {name: environment[name] for name in environment if name.startswith(("DAGSTER_", "AWS_"))}
-    )
-    make_storage(folder / "dagster")
+def _fill(environment: Mapping[str, str]) -> Backends:
+    """Make the databases' tables and the source."""
+    make_storage(Path(environment["DAGSTER_HOME"]))
     upgrade(environment["QUERIES_DATABASE_URL"])
     make_orders(environment["SHOP_URL"], 100)
-    backends = open_backends(
-        load_settings(environment), environment, system_clock, kept_connections=3
-    )
-    week_ago = datetime.now(UTC) - timedelta(days=7)  # in which a weekly slot lies
-    for name, catalog in catalogs.items():
-        path = folder / f"{name}.yaml"
-        path.write_text(catalog)
-        apply_catalog(
-            backends.database, [path], clock=lambda: week_ago, by=OPERATOR, environment=environment
-        )
-    return Production(servers=servers, folder=folder, environment=environment, backends=backends)
+    return open_backends(load_settings(environment), environment, system_clock, kept_connections=3)
 
 
 def environment_of(servers: Servers, folder: Path) -> dict[str, str]:
@@ -208,7 +243,9 @@ def environment_of(servers: Servers, folder: Path) -> dict[str, str]:
     return {
         "PATH": os.environ.get("PATH", ""),
         "HOME": str(folder),
-        "PYTHONPATH": str(DEPLOY.parent),  # of this checkout, wherever the package is installed from
+        "PYTHONPATH": str(
+            DEPLOY.parent
+        ),  # of this checkout, wherever the package is installed from
         "PROGRAMS": str(Path(sys.executable).parent),
         "LOGS": str(folder / "logs"),
         "API_HOST": "127.0.0.1",
@@ -241,15 +278,16 @@ def environment_of(servers: Servers, folder: Path) -> dict[str, str]:
     }
 
 
-def _quick(dagster_yaml: str) -> str:
-    """Let Dagster look sooner for what is lost, so that a test need not wait for it."""
-    for number, sooner in (
-        ("poll_interval_seconds: 30", "poll_interval_seconds: 3"),
-        ("start_timeout_seconds: 180", "start_timeout_seconds: 15"),
-    ):
-        assert number in dagster_yaml
-        dagster_yaml = dagster_yaml.replace(number, sooner)
-    return dagster_yaml
+def _process_file(folder: Path, without: Collection[str]) -> Path:
+    """Copy deploy/supervisord.conf, but for some programs."""
+    parser = RawConfigParser()
+    parser.read_string((DEPLOY / "supervisord.conf").read_text().replace("%(here)s", str(DEPLOY)))
+    for program in without:
+        parser.remove_section(f"program:{program}")
+    path = folder / "supervisord.conf"
+    with path.open("w") as file:
+        parser.write(file)
+    return path
 
 
 def _answers(url: str) -> bool:

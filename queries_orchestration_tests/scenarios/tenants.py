@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from queries_orchestration_tests.house import CATALOG
 
 REPORT = """\
@@ -23,15 +21,27 @@ schedules:
 """
 
 
-def tenants(count: int, schedules: int, *, reports: int = 0) -> Mapping[str, str]:
-    """Return the catalogs of ``count`` workspaces with as many ``schedules`` each.
+def tenants(
+    count: int,
+    schedules: int,
+    *,
+    reports: int = 0,
+    recipients: str = "bob, dan, cyd",
+    first: int = 0,
+) -> dict[str, str]:
+    """Return the catalogs of ``count`` workspaces with as many ``schedules`` each, by name.
 
     Args:
         reports: how many of the workspaces deliver a report in place of one of their queries.
+        recipients: of each query; dan is not active.
+        first: number of the first workspace.
     """
+    names = {number: f"tenant-{first + number:02}" for number in range(count)}
     return {
-        f"tenant-{number:02}": _catalog(f"tenant-{number:02}", schedules, report=number < reports)
-        for number in range(count)
+        name: _catalog(name, schedules, report=number < reports).replace(
+            "bob, dan, cyd", recipients
+        )
+        for number, name in names.items()
     }
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from email import message_from_bytes, policy
@@ -57,7 +55,7 @@ def test_every_occurrence_is_settled_and_each_recipient_gets_one_message_whateve
 ) -> None:
     due = TENANTS * schedules
     with shape.running() as instance:
-        _admit_all(shape)
+        shape.admit_all()
         exports = [_ask_export(shape, workspace) for workspace in _workspaces(shape)[:5]]
 
         shape.wait_for(lambda: shape.settled() >= due * 0.1)
@@ -78,16 +76,6 @@ def test_every_occurrence_is_settled_and_each_recipient_gets_one_message_whateve
     _each_recipient_has_one_message(shape, due)
     assert not shape.servers.s3.client().list_multipart_uploads(Bucket=BUCKET).get("Uploads")
     assert page
-
-
-def _admit_all(shape: Production) -> None:
-    """Run a pass as an operator would; the daemon's own begins with its second full minute."""
-    subprocess.run(
-        [sys.executable, "-m", "queries_orchestration", "tick"],
-        env=shape.environment,
-        check=True,
-        capture_output=True,
-    )
 
 
 def _kill_a_run(shape: Production, instance: dg.DagsterInstance) -> None:
@@ -151,7 +139,9 @@ def _each_recipient_has_one_message(shape: Production, due: int) -> None:
     """One message id each; taken twice only where the delivery says it was submitted again."""
     with shape.backends.database.read() as connection:
         rows = connection.execute(
-            sa.text("SELECT message_id, state, resubmitted_at FROM deliveries WHERE state != 'skipped'")
+            sa.text(
+                "SELECT message_id, state, resubmitted_at FROM deliveries WHERE state != 'skipped'"
+            )
         ).all()
     assert {row.state for row in rows} == {"sent"}
     assert len(rows) == (due - REPORTS) * RECIPIENTS + REPORTS

@@ -31,9 +31,7 @@ def _config() -> Config:
 
 def _kept_migrations() -> list[tuple[str, str]]:
     later = _script().walk_revisions(FIRST_KEPT, "head")
-    return [
-        (str(one.down_revision), one.revision) for one in later if one.revision != FIRST_KEPT
-    ]
+    return [(str(one.down_revision), one.revision) for one in later if one.revision != FIRST_KEPT]
 
 
 @pytest.mark.parametrize(("before", "after"), _kept_migrations())
@@ -73,7 +71,9 @@ def test_a_database_of_an_earlier_version_is_not(store_url: str) -> None:
     assert not is_current(store_url)
 
 
-def _columns(database: Database, revision: str) -> dict[tuple[str, str], sa.engine.interfaces.ReflectedColumn]:
+def _columns(
+    database: Database, revision: str
+) -> dict[tuple[str, str], sa.engine.interfaces.ReflectedColumn]:
     """Upgrade to a revision and return its columns, by table and name."""
     config = _config()
     with database.transaction() as connection:
