@@ -46,10 +46,10 @@ test: $(STAMP)
 
 # Every zone, and more rounds of what is tried in `make test`. Most of an hour.
 soak: $(STAMP)
-	@$(CLEAN_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup --soak $(ARGS)
+	@$(CLEAN_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup --soak -o faulthandler_timeout=7200 $(ARGS)
 
-# What exports, reports and link checks cost, beside what others take. Minutes; nothing else should
-# run meanwhile.
+# What exports, reports, link checks and deliveries cost, beside what others take. An hour; nothing
+# else should run meanwhile.
 bench: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.exports
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.render_report

@@ -26,7 +26,6 @@ from queries_orchestration.storage.s3_url import S3Place
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.database import Database
 
-
 KEPT_CONNECTIONS: Final = 2
 """To the application database, of a run: its steps take one, its heartbeat another."""
 

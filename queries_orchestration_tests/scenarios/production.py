@@ -187,6 +187,7 @@ class Production:
 
 def look_sooner(dagster: dict[str, Any]) -> None:
     """Let Dagster look sooner for what is lost, so that a test need not wait for it."""
+    dagster["run_queue"]["dequeue_interval_seconds"] = 1
     dagster["run_monitoring"] |= {"poll_interval_seconds": 5, "start_timeout_seconds": 60}
 
 
@@ -271,8 +272,8 @@ def environment_of(servers: Servers, folder: Path) -> dict[str, str]:
         "QUERIES_TOKEN_KEYS_URL": "https://login.example.org/keys",
         "QUERIES_TOKEN_ISSUER": "https://login.example.org",
         "QUERIES_DAGSTER_URL": f"http://127.0.0.1:{ui_port}",
-        "QUERIES_HEARTBEAT_INTERVAL": "1",
-        "QUERIES_HEARTBEAT_SILENCE": "6",
+        "QUERIES_HEARTBEAT_INTERVAL": "2",
+        "QUERIES_HEARTBEAT_SILENCE": "40",
         "QUERIES_RETRY_DELAY": "1",
         "SHOP_URL": servers.postgres.create_database(),
     }

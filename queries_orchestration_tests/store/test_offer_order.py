@@ -61,7 +61,7 @@ def test_a_thousand_due_of_one_workspace_delay_another_s_single_one_by_at_most_t
         started = []
         while single not in started:
             live += offer_waiting(connection, DELIVERY_LANE, live_limit=limit, lease=60)
-            # A place is free: Dagster starts what has the highest priority, and of those the oldest.
+            # A place is free: Dagster starts the run of the highest priority, of those the oldest.
             live.sort(key=lambda offer: -offer.priority)
             begun = live.pop(0)
             start(connection, begun)
