@@ -30,6 +30,7 @@ from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.cli.dagster_home import make_storage
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.clock import system_clock
+from queries_orchestration.model.errors import StoreUnavailable
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store.migrate import upgrade
@@ -46,6 +47,7 @@ from queries_orchestration_tests.storage.s3_server import BUCKET, S3Server, runn
 DEPLOY = Path(__file__).parents[2] / "deploy"
 START_SECONDS = 300.0
 PATIENCE = 300.0
+LOOK_SECONDS = 0.5
 UNFINISHED = [
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.QUEUED,
@@ -145,11 +147,10 @@ class Production:
 
     def count(self, statement: str, **values: object) -> int:
         """Count in the application database; 0 while it is away."""
-        engine = sa.create_engine(self.environment["QUERIES_DATABASE_URL"], poolclass=sa.NullPool)
         try:
-            with engine.connect() as connection:
+            with self.backends.database.read() as connection:
                 return int(connection.scalar(sa.text(statement), values) or 0)
-        except sa.exc.OperationalError:
+        except StoreUnavailable:
             return 0
 
     def settled(self) -> int:
@@ -162,7 +163,7 @@ class Production:
         while not (found := look()):
             if time.monotonic() > end:
                 raise AssertionError(f"nothing came in time\n{self._printed()}")
-            time.sleep(0.3)
+            time.sleep(LOOK_SECONDS)
         return found
 
     def api(self, path: str) -> bytes:
