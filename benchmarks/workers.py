@@ -126,7 +126,7 @@ def _cpu(place: Production, program: str, *, whole: bool) -> float:
 
 
 def _seconds_to_start(place: Production, number: int) -> float:
-    with place.backends.database.read() as connection:
+    with place.backends.database.across.read() as connection:
         workspace, ada = connection.execute(
             sa.text(
                 "SELECT workspace_id, id FROM people WHERE name = 'ada'"

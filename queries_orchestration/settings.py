@@ -63,11 +63,10 @@ class Settings:
         " `postgresql+psycopg2://user:password@host/database?roles=queries` (roles: see wall.md);"
         " empty: `queries.db` in `QUERIES_HOME`",
     )
-    migration_url: str = _setting(
+    migration_url: str = _secret(
         "QUERIES_MIGRATION_URL",
         "The same PostgreSQL for `queries init`, as the user who owns the tables; empty: as"
         " `QUERIES_DATABASE_URL` does",
-        "",
     )
     storage_url: str = _setting(
         "QUERIES_STORAGE_URL",

@@ -111,6 +111,7 @@ def test_every_variable_reaches_its_setting(tmp_path: Path) -> None:
     given_values: dict[str, object] = {
         "home": tmp_path,
         "database_url": f"postgresql+psycopg2://ann:{PASSWORD}@db.example.org:5433/queries",
+        "migration_url": f"postgresql+psycopg2://own:{PASSWORD}@db.example.org:5433/queries",
         "storage_url": "file:///elsewhere",
         "communications_url": "mailbox:///letters",
         "smtp_password": PASSWORD,
@@ -361,6 +362,7 @@ def test_other_variables_are_nobodys_business() -> None:
 
 SECRETS = {
     "QUERIES_DATABASE_URL": f"postgresql+psycopg2://ann:{PASSWORD}@db.example.org/queries",
+    "QUERIES_MIGRATION_URL": f"postgresql+psycopg2://own:{PASSWORD}@db.example.org/queries",
     "QUERIES_COMMUNICATIONS_URL": f"smtp://ann:{PASSWORD}@mail.example.org",
     "QUERIES_SMTP_PASSWORD": PASSWORD,
     "QUERIES_WEBHOOK_KEYS": f"a:{'w' * 40}",

@@ -34,8 +34,15 @@ from queries_orchestration.model.errors import StoreUnavailable
 from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store.migrate import upgrade
+from queries_orchestration.store.wall import raise_wall
 from queries_orchestration_tests.house import make_orders
-from queries_orchestration_tests.postgres import PostgresServer, free_port, running_postgres
+from queries_orchestration_tests.postgres import (
+    PostgresServer,
+    as_owner,
+    as_service,
+    free_port,
+    running_postgres,
+)
 from queries_orchestration_tests.redis_server import running_redis
 from queries_orchestration_tests.scenarios.mail_server import (
     PASSWORD,
@@ -148,7 +155,7 @@ class Production:
     def count(self, statement: str, **values: object) -> int:
         """Count in the application database; 0 while it is away."""
         try:
-            with self.backends.database.read() as connection:
+            with self.backends.database.across.read() as connection:
                 return int(connection.scalar(sa.text(statement), values) or 0)
         except StoreUnavailable:
             return 0
@@ -226,16 +233,22 @@ def production(
             if name.startswith(("DAGSTER_", "AWS_")):
                 patch.setenv(name, value)
         made = Production(
-            servers=servers, folder=folder, environment=environment, backends=_fill(environment)
+            servers=servers,
+            folder=folder,
+            environment=environment,
+            backends=_fill(servers, environment),
         )
         made.apply(catalogs)
         yield made
 
 
-def _fill(environment: Mapping[str, str]) -> Backends:
-    """Make the databases' tables and the source."""
+def _fill(servers: Servers, environment: Mapping[str, str]) -> Backends:
+    """Make the databases' tables, the wall between workspaces and the source."""
     make_storage(Path(environment["DAGSTER_HOME"]))
-    upgrade(environment["QUERIES_DATABASE_URL"])
+    url = environment["QUERIES_DATABASE_URL"]
+    upgrade(as_owner(url))
+    servers.postgres.create_service_login()
+    raise_wall(url, owner_url=as_owner(url))
     make_orders(environment["SHOP_URL"], 100)
     return open_backends(load_settings(environment), environment, system_clock, kept_connections=3)
 
@@ -264,7 +277,7 @@ def environment_of(servers: Servers, folder: Path) -> dict[str, str]:
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ENDPOINT_URL_S3": servers.s3.endpoint,
         "QUERIES_HOME": str(folder / "home"),
-        "QUERIES_DATABASE_URL": servers.postgres.create_database(),
+        "QUERIES_DATABASE_URL": as_service(servers.postgres.create_database()),
         "QUERIES_STORAGE_URL": servers.s3.url("deliveries"),
         "QUERIES_COMMUNICATIONS_URL": servers.mail.url,
         "QUERIES_SMTP_PASSWORD": PASSWORD,

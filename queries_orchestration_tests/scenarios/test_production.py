@@ -94,13 +94,13 @@ def _kill_a_run(shape: Production, instance: dg.DagsterInstance) -> None:
 
 
 def _workspaces(shape: Production) -> list[str]:
-    with shape.backends.database.read() as connection:
+    with shape.backends.database.across.read() as connection:
         return list(connection.scalars(sa.text("SELECT id FROM workspaces ORDER BY name")))
 
 
 def _ask_export(shape: Production, workspace_id: str) -> str:
     """Let the workspace's author ask for a file, and nudge Dagster's web server."""
-    with shape.backends.database.read() as connection:
+    with shape.backends.database.across.read() as connection:
         ada = connection.scalar(
             sa.text("SELECT id FROM people WHERE workspace_id = :workspace AND name = 'ada'"),
             {"workspace": workspace_id},
@@ -118,7 +118,7 @@ def _ask_export(shape: Production, workspace_id: str) -> str:
 
 
 def _outcomes(shape: Production) -> dict[str, int]:
-    with shape.backends.database.read() as connection:
+    with shape.backends.database.across.read() as connection:
         counted = connection.execute(
             sa.text("SELECT outcome, count(*) AS number FROM occurrences GROUP BY outcome")
         )
@@ -126,7 +126,7 @@ def _outcomes(shape: Production) -> dict[str, int]:
 
 
 def _states(shape: Production, exports: list[str]) -> set[str]:
-    with shape.backends.database.read() as connection:
+    with shape.backends.database.across.read() as connection:
         found = connection.execute(
             sa.text("SELECT state FROM exports WHERE id IN :ids").bindparams(
                 sa.bindparam("ids", exports, expanding=True)
@@ -137,7 +137,7 @@ def _states(shape: Production, exports: list[str]) -> set[str]:
 
 def _each_recipient_has_one_message(shape: Production, due: int) -> None:
     """One message id each; taken twice only where the delivery says it was submitted again."""
-    with shape.backends.database.read() as connection:
+    with shape.backends.database.across.read() as connection:
         rows = connection.execute(
             sa.text(
                 "SELECT message_id, state, resubmitted_at FROM deliveries WHERE state != 'skipped'"

@@ -283,7 +283,7 @@ def test_who_keeps_connections_says_how_long_a_statement_may_take(
     """A run has its own deadline."""
     url = postgres.create_database()
     kept = Database(url, kept_connections=1, patience=patience)
-    with kept.read() as connection:
+    with kept.across.read() as connection:
         assert connection.scalar(sa.text("SHOW statement_timeout")) == limit
     kept.close()
     postgres.drop(url)
@@ -296,15 +296,15 @@ def test_what_is_closed_keeps_no_connection(postgres: PostgresServer) -> None:
         "SELECT count(*) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
-    with kept.read() as connection:
+    with kept.across.read() as connection:
         connection.execute(sa.text("SELECT 1"))
-    with other.read() as connection:
+    with other.across.read() as connection:
         assert connection.scalar(there) == 1
     kept.close()
     end = time.monotonic() + 10
     count = 1
     while count and time.monotonic() < end:
-        with other.read() as connection:
+        with other.across.read() as connection:
             count = connection.scalar(there)
     assert count == 0
     postgres.drop(url)

@@ -50,7 +50,7 @@ def test_a_thousand_due_of_one_workspace_delay_another_s_single_one_by_at_most_t
 ) -> None:
     """Even if the lane was full of its offers when the single one came due."""
     limit = Settings().lane_offers(DELIVERY_LANE)
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         set_up(connection, "busy")
         set_up(connection, "small")
         insert_waiting(connection, "busy", 1_000)

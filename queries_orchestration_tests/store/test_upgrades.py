@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from queries_orchestration.store import migrate
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.migrate import is_current
+from queries_orchestration_tests.postgres import as_owner
 
 FIRST_KEPT = "0009"
 """Since the migration after this one, each keeps the version before it working."""
@@ -55,16 +56,16 @@ def test_a_migration_takes_nothing_from_the_version_before_it(
 
 
 def test_a_database_of_a_later_version_is_ready_for_this_one(store_url: str) -> None:
-    database = Database(store_url)
-    with database.transaction() as connection:
+    database = Database(as_owner(store_url))
+    with database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = 'of-tomorrow'"))
     assert is_current(store_url)
 
 
 def test_a_database_of_an_earlier_version_is_not(store_url: str) -> None:
-    database = Database(store_url)
+    database = Database(as_owner(store_url))
     before = _script().get_revision("head").down_revision
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         connection.execute(
             sa.text("UPDATE alembic_version SET version_num = :before"), {"before": before}
         )
@@ -76,10 +77,10 @@ def _columns(
 ) -> dict[tuple[str, str], sa.engine.interfaces.ReflectedColumn]:
     """Upgrade to a revision and return its columns, by table and name."""
     config = _config()
-    with database.transaction() as connection:
+    with database.across.transaction() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
-    with database.read() as connection:
+    with database.across.read() as connection:
         return _of(connection)
 
 
