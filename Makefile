@@ -46,15 +46,16 @@ test: $(STAMP)
 
 # Every zone, and more rounds of what is tried in `make test`. Most of an hour.
 soak: $(STAMP)
-	@$(CLEAN_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup --soak $(ARGS)
+	@$(CLEAN_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup --soak -o faulthandler_timeout=7200 $(ARGS)
 
-# What exports, reports, link checks and admission cost, beside what others take. Minutes; nothing else should
-# run meanwhile.
+# What exports, reports, link checks, admission and deliveries cost, beside what others take. An hour;
+# nothing else should run meanwhile.
 bench: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.exports
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.render_report
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.links
 	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.admission
+	@$(CLEAN_ENV) $(BIN)/python -m benchmarks.workers
 
 format: $(STAMP)
 	@$(BIN)/ruff check --fix .
@@ -68,11 +69,13 @@ openapi: $(STAMP)
 alerts: $(STAMP)
 	@$(CLEAN_ENV) $(BIN)/python -m queries_orchestration_tests.monitoring.alert_rules
 
-# Resolves anew within what is locked; `make lock ARGS=--upgrade` takes the newest.
+# Resolves anew within what is locked; `make lock ARGS=--upgrade` takes the newest. What production
+# installs is a part of it, of the same versions.
+COMPILE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 \
+    --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --quiet
 lock: $(STAMP)
-	@$(UV) pip compile pyproject.toml --extra dev --extra demo --universal --python-version 3.11 \
-	    --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --quiet \
-	    --output-file requirements.lock $(ARGS)
+	@$(COMPILE) --extra dev --extra demo --output-file requirements.lock $(ARGS)
+	@$(COMPILE) --extra celery --extra otel --constraint requirements.lock --output-file deploy/requirements.lock
 
 clean:
 	@rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \

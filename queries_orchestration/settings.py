@@ -17,6 +17,7 @@ from queries_orchestration.model.backfills import HISTORY
 from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration.model.public_url import clean_web_url
 from queries_orchestration.settings_checks import check_count, check_days, check_seconds
+from queries_orchestration.settings_secrets import FILE, read_secret
 from queries_orchestration.settings_texts import read_value, refuse_unknown
 from queries_orchestration.settings_urls import (
     check_database_url,
@@ -49,6 +50,12 @@ def _setting(variable: str, meaning: str, default: object) -> Any:
     return field(default=default, metadata={"variable": variable, "meaning": meaning})
 
 
+def _secret(variable: str, meaning: str) -> Any:
+    """Make a setting that may be in a file, too; ``settings_secrets`` reads it."""
+    told = {"variable": variable, "meaning": meaning, "secret": True}
+    return field(default="", metadata=told)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The settings of one process. Durations are seconds."""
@@ -58,18 +65,16 @@ class Settings:
         "Folder of the embedded default: database, files, mailbox, link keys",
         Path(".queries"),
     )
-    database_url: str = _setting(
+    database_url: str = _secret(
         "QUERIES_DATABASE_URL",
         "Application database: `sqlite:////folder/queries.db` or"
         " `postgresql+psycopg2://user:password@host/database?roles=queries` (roles: see wall.md);"
         " empty: `queries.db` in `QUERIES_HOME`",
-        "",
     )
-    migration_url: str = _setting(
+    migration_url: str = _secret(
         "QUERIES_MIGRATION_URL",
         "The same PostgreSQL for `queries init`, as the user who owns the tables; empty: as"
         " `QUERIES_DATABASE_URL` does",
-        "",
     )
     storage_url: str = _setting(
         "QUERIES_STORAGE_URL",
@@ -77,21 +82,14 @@ class Settings:
         " empty: `files` in `QUERIES_HOME`",
         "",
     )
-    communications_url: str = _setting(
+    communications_url: str = _secret(
         "QUERIES_COMMUNICATIONS_URL",
         "How messages go: `mailbox:///folder`, `smtp://user:password@host:port`, `smtps://…` or"
         " `ses://region` (see messages.md); empty: `mailbox` in `QUERIES_HOME`",
-        "",
     )
-    smtp_password: str = _setting(
+    smtp_password: str = _secret(
         "QUERIES_SMTP_PASSWORD",
         "Password of the mail server's user, where the URL holds none",
-        "",
-    )
-    smtp_password_file: str = _setting(
-        "QUERIES_SMTP_PASSWORD_FILE",
-        "File whose first line is that password",
-        "",
     )
     send_timeout: float = _setting(
         "QUERIES_SEND_TIMEOUT",
@@ -105,21 +103,19 @@ class Settings:
         " between them",
         "",
     )
-    webhook_keys: str = _setting(
+    webhook_keys: str = _secret(
         "QUERIES_WEBHOOK_KEYS",
         "Keys that sign what another provider tells of messages, `id:secret,…`",
-        "",
     )
     public_url: str = _setting(
         "QUERIES_PUBLIC_URL",
         "Address under which recipients reach the links in their messages",
         "http://localhost:8080",
     )
-    link_keys: str = _setting(
+    link_keys: str = _secret(
         "QUERIES_LINK_KEYS",
         "Keys that sign links, `id:secret,…`, the first signs;"
         " empty: the file `link-keys` in `QUERIES_HOME`, made by `queries init`",
-        "",
     )
     from_address: str = _setting(
         "QUERIES_FROM_ADDRESS",
@@ -167,11 +163,10 @@ class Settings:
         "Requests without a valid token that one network address may send the API in a minute",
         60,
     )
-    metrics_token: str = _setting(
+    metrics_token: str = _secret(
         "QUERIES_METRICS_TOKEN",
         "Bearer token with which Prometheus reads `/metrics` of the server, of 16 characters at"
         " least; empty: there is no such address",
-        "",
     )
     log_format: str = _setting(
         "QUERIES_LOG_FORMAT",
@@ -297,30 +292,6 @@ class Settings:
     )
 
     @property
-    def mail_password(self) -> str:
-        """Password of the mail server's user: as set, or the first line of its file.
-
-        Raises:
-            InvalidSettings: the file cannot be read, or both are set.
-        """
-        if not self.smtp_password_file:
-            return self.smtp_password
-        if self.smtp_password:
-            raise InvalidSettings(
-                "QUERIES_SMTP_PASSWORD and QUERIES_SMTP_PASSWORD_FILE are both set: keep one."
-            )
-        try:
-            lines = Path(self.smtp_password_file).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
-            lines = []
-        if not lines or not lines[0]:
-            raise InvalidSettings(
-                "QUERIES_SMTP_PASSWORD_FILE names no file that can be read and begins with a"
-                " password."
-            )
-        return lines[0]
-
-    @property
     def link_keys_file(self) -> Path:
         """File that ``queries init`` makes where ``QUERIES_LINK_KEYS`` is not set."""
         return self.home / "link-keys"
@@ -344,19 +315,27 @@ class Settings:
         return float(self.retry_delay * 4 ** (receives - 1))
 
 
+def secret_variables() -> list[str]:
+    """Return the variables of the settings that may be in files."""
+    return [item.metadata["variable"] for item in fields(Settings) if "secret" in item.metadata]
+
+
 def load_settings(environment: Mapping[str, str]) -> Settings:
     """Read the settings from ``environment``; a variable that is empty counts as not set.
 
     Raises:
-        InvalidSettings: a variable cannot be read, or an unknown ``QUERIES_…`` is not a setting
-            (connection URLs of the catalog are named freely and may not begin so).
+        InvalidSettings: a variable, or the file that one names, cannot be read, or an unknown
+            ``QUERIES_…`` is not a setting (connection URLs of the catalog are named freely and
+            may not begin so).
     """
-    refuse_unknown(environment, [item.metadata["variable"] for item in fields(Settings)])
+    variables = [item.metadata["variable"] for item in fields(Settings)]
+    refuse_unknown(environment, [*variables, *(one + FILE for one in secret_variables())])
     values: dict[str, Any] = {item.name: item.default for item in fields(Settings)}
     for item in fields(Settings):
         variable = item.metadata["variable"]
-        text = environment.get(variable, "").strip()
-        if text:
+        is_secret = "secret" in item.metadata
+        text = read_secret(variable, environment) if is_secret else environment.get(variable, "")
+        if text := text.strip():
             values[item.name] = read_value(variable, text, item.default)
     home = values["home"] = values["home"].resolve()
     values["database_url"] = values["database_url"] or _sqlite_url(home / "queries.db")

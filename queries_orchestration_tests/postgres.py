@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -39,6 +39,8 @@ class PostgresServer:
 
     port: int
     password: str
+    crash: Callable[[], None]
+    """Stops it as a crash does, which recovers at the next start, and starts it again."""
 
     def create_database(self, *, template: str | None = None) -> str:
         """Make a database and return its URL; ``template`` is the URL of the one to copy.
@@ -113,15 +115,28 @@ def running_postgres(*, is_durable: bool = False) -> Iterator[PostgresServer]:
     programs_folder = Path(tempfile.mkdtemp(prefix="queries-postgres-programs-"))
     try:
         programs = _programs(programs_folder, private=account.uid is not None)
-        server = PostgresServer(port=free_port(), password=secrets.token_urlsafe(16))
+        processes: list[subprocess.Popen[bytes]] = []
+
+        def start() -> None:
+            processes.append(_start(programs, folder, server.port, account, is_durable=is_durable))
+            _wait_until_up(server, processes[-1], folder / "log")
+
+        def stop(how: signal.Signals) -> None:
+            processes[-1].send_signal(how)
+            processes[-1].wait(timeout=30)
+
+        def crash() -> None:
+            stop(signal.SIGQUIT)  # PostgreSQL's immediate shutdown
+            start()
+
+        server = PostgresServer(port=free_port(), password=secrets.token_urlsafe(16), crash=crash)
         _initialise(programs, folder, server.password, account)
-        process = _start(programs, folder, server.port, account, is_durable=is_durable)
         try:
-            _wait_until_up(server, process, folder / "log")
+            start()
             yield server
         finally:
-            process.send_signal(signal.SIGINT)  # PostgreSQL's fast shutdown
-            process.wait(timeout=30)
+            if processes:
+                stop(signal.SIGINT)  # PostgreSQL's fast shutdown
     finally:
         shutil.rmtree(folder)
         shutil.rmtree(programs_folder)

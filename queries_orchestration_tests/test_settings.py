@@ -14,7 +14,7 @@ from queries_orchestration.communications.mailbox import Mailbox
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration.receives.backends import open_backends
-from queries_orchestration.settings import Settings, load_settings
+from queries_orchestration.settings import Settings, load_settings, secret_variables
 from queries_orchestration.settings_checks import LONGEST_SECONDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
@@ -64,7 +64,6 @@ def test_without_any_variable_everything_lies_in_the_home_below_the_current_fold
         storage_url=f"file://{home}/files",
         communications_url=f"mailbox://{home}/mailbox",
         smtp_password="",
-        smtp_password_file="",
         send_timeout=60,
         sns_topics="",
         webhook_keys="",
@@ -115,7 +114,6 @@ def test_every_variable_reaches_its_setting(tmp_path: Path) -> None:
         "storage_url": "file:///elsewhere",
         "communications_url": "mailbox:///letters",
         "smtp_password": PASSWORD,
-        "smtp_password_file": "/secrets/smtp",
         "send_timeout": 30.0,
         "sns_topics": "arn:aws:sns:eu-central-1:123456789012:mail",
         "webhook_keys": f"a:{'w' * 40}",
@@ -397,25 +395,49 @@ def test_other_variables_are_nobodys_business() -> None:
     assert load_settings({"MY_QUERIES_HOME": "x", "QUERIESX": "y"}) == load_settings({})
 
 
-def test_the_password_of_the_mail_server_may_be_the_first_line_of_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "password"
-    file.write_text(f"{PASSWORD}\nmore\n")
-    assert load_settings({"QUERIES_SMTP_PASSWORD_FILE": str(file)}).mail_password == PASSWORD
-    assert load_settings({"QUERIES_SMTP_PASSWORD": PASSWORD}).mail_password == PASSWORD
-    assert load_settings({}).mail_password == ""
+SECRETS = {
+    "QUERIES_DATABASE_URL": f"postgresql+psycopg2://ann:{PASSWORD}@db.example.org/queries",
+    "QUERIES_MIGRATION_URL": f"postgresql+psycopg2://own:{PASSWORD}@db.example.org/queries",
+    "QUERIES_COMMUNICATIONS_URL": f"smtp://ann:{PASSWORD}@mail.example.org",
+    "QUERIES_SMTP_PASSWORD": PASSWORD,
+    "QUERIES_WEBHOOK_KEYS": f"a:{'w' * 40}",
+    "QUERIES_LINK_KEYS": f"a:{'k' * 40}",
+}
 
 
+def test_these_settings_are_secrets_and_the_page_says_so() -> None:
+    assert secret_variables() == list(SECRETS)
+    told = re.findall(r"`(QUERIES_\w+)_FILE`", PAGE.read_text())
+    assert told == list(SECRETS)
+
+
+@pytest.mark.parametrize("variable", SECRETS)
+def test_a_secret_may_be_the_first_line_of_a_file(tmp_path: Path, variable: str) -> None:
+    file = tmp_path / "secret"
+    file.write_text(f"{SECRETS[variable]}\nmore\n")
+    assert load_settings({f"{variable}_FILE": str(file)}) == load_settings(
+        {variable: SECRETS[variable]}
+    )
+
+
+@pytest.mark.parametrize("variable", SECRETS)
 @pytest.mark.parametrize("content", [None, b"", b"\n", b"\xff"])
-def test_a_file_without_a_password_is_refused(tmp_path: Path, content: bytes | None) -> None:
-    file = tmp_path / "password"
+def test_a_file_without_a_secret_is_refused(
+    tmp_path: Path, variable: str, content: bytes | None
+) -> None:
+    file = tmp_path / "secret"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(InvalidSettings, match="QUERIES_SMTP_PASSWORD_FILE names no file"):
-        _ = load_settings({"QUERIES_SMTP_PASSWORD_FILE": str(file)}).mail_password
+    assert _refusal({f"{variable}_FILE": str(file)}) == (
+        f"{variable}_FILE names no file that can be read and begins with what it should hold."
+    )
 
 
-def test_the_password_is_given_in_one_place(tmp_path: Path) -> None:
-    both = {"QUERIES_SMTP_PASSWORD": PASSWORD, "QUERIES_SMTP_PASSWORD_FILE": str(tmp_path)}
-    with pytest.raises(InvalidSettings, match="keep one") as refused:
-        _ = load_settings(both).mail_password
-    assert PASSWORD not in refused.value.message
+@pytest.mark.parametrize("variable", SECRETS)
+def test_a_secret_is_given_in_one_place(tmp_path: Path, variable: str) -> None:
+    message = _refusal({variable: PASSWORD, f"{variable}_FILE": str(tmp_path)})
+    assert message == f"{variable} and {variable}_FILE are both set: keep one."
+
+
+def test_what_is_no_secret_is_in_no_file() -> None:
+    assert "QUERIES_HOME_FILE is not a setting." in _refusal({"QUERIES_HOME_FILE": "/x"})

@@ -33,6 +33,7 @@ def generate(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     executor_def=dg.in_process_executor,
     tags={
         tags.LANE: EXPORT_LANE,
+        tags.QUEUE: EXPORT_LANE,
         tags.MAX_RUNTIME: tags.max_runtime(EXPORT_LANE, Settings()),
     },
 )

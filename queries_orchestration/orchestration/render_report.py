@@ -33,6 +33,7 @@ def render(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     executor_def=dg.in_process_executor,
     tags={
         tags.LANE: REPORT_LANE,
+        tags.QUEUE: REPORT_LANE,
         tags.MAX_RUNTIME: tags.max_runtime(REPORT_LANE, Settings()),
     },
 )

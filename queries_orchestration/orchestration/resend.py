@@ -57,6 +57,7 @@ def start_resend(
     executor_def=dg.in_process_executor,
     tags={
         tags.LANE: DELIVERY_LANE,
+        tags.QUEUE: DELIVERY_LANE,
         tags.MAX_RUNTIME: tags.max_runtime(DELIVERY_LANE, Settings()),
     },
 )

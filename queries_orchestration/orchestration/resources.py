@@ -3,17 +3,22 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Final
 
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.interface import Communications
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.link_keys import LinkKeys
 from queries_orchestration.observing.json_log import set_up_log
 from queries_orchestration.observing.traces import set_up_traces
-from queries_orchestration.receives.backends import Backends, read_link_keys
+from queries_orchestration.receives.backends import (
+    Backends,
+    communications_of,
+    read_link_keys,
+)
 from queries_orchestration.receives.heartbeat import Heartbeat, heartbeat_of
 from queries_orchestration.receives.observed import observed
 from queries_orchestration.settings import Settings, load_settings
@@ -23,6 +28,9 @@ from queries_orchestration.storage.s3_client import RETRIES, S3Client
 from queries_orchestration.storage.s3_url import S3Place
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.database import Database
+
+KEPT_CONNECTIONS: Final = 2
+"""To the application database, of a run: its steps take one, its heartbeat another."""
 
 
 class StorageResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -58,11 +66,8 @@ class CommunicationsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def open(self, settings: Settings) -> Communications:
         """Open the way messages go."""
-        return open_communications(
-            self.url or settings.communications_url,
-            from_address=settings.from_address,
-            clock=system_clock,
-        )
+        chosen = replace(settings, communications_url=self.url) if self.url else settings
+        return communications_of(chosen, system_clock)
 
 
 class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -84,7 +89,9 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         set_up_traces(os.environ)
         link_keys = read_link_keys(settings)
         self._backends = Backends(
-            database=Database(settings.database_url),
+            database=Database(
+                settings.database_url, kept_connections=KEPT_CONNECTIONS, patience=None
+            ),
             storage=self.storage.open(settings, link_keys),
             communications=self.communications.open(settings),
             link_keys=link_keys,
@@ -97,6 +104,7 @@ class WorkerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         finally:
             self._begun.close()
             self._heartbeat = self._receive = None
+            self._backends.database.close()
 
     @property
     def backends(self) -> Backends:

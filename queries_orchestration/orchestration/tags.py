@@ -46,6 +46,8 @@ WORKING: Final = "working"
 
 PRIORITY: Final = "dagster/priority"
 MAX_RUNTIME: Final = "dagster/max_runtime"
+QUEUE: Final = "dagster-celery/queue"
+"""Of warm workers: each lane has a queue of its own, with its name."""
 
 RUNTIME_MARGIN: Final = 120
 """Seconds that Dagster waits beyond a receive's own deadline before it ends the run."""

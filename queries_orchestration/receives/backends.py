@@ -79,7 +79,7 @@ def communications_of(settings: Settings, clock: Clock) -> Communications:
         settings.communications_url,
         from_address=settings.from_address,
         clock=clock,
-        password=settings.mail_password,
+        password=settings.smtp_password,
         answer_seconds=settings.send_timeout,
     )
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,24 +101,36 @@ class Database:
     address names ``roles``: of another it shows and takes no row. What is over all workspaces is
     asked of :attr:`across`.
 
-    Connections are not kept: a process asks seldom, and none may outlive a killed worker. A web
-    server asks often: it has PostgreSQL's kept, ``kept_connections`` of each kind between requests.
+    Connections are not kept where a process asks seldom. Who asks often, a web server between
+    requests or a run between its steps, has PostgreSQL's kept, ``kept_connections`` of each kind:
+    to make one costs more than most of what is asked.
     """
 
-    def __init__(self, url: str, *, kept_connections: int = 0) -> None:
+    def __init__(
+        self, url: str, *, kept_connections: int = 0, patience: int | None = PATIENCE_SECONDS
+    ) -> None:
+        """Name a database; nothing is opened yet.
+
+        Args:
+            patience: seconds that a statement of a kept connection may take; None: any.
+        """
         self.url = url
         parsed, roles = roles_of(_parsed(url))
         self._is_walled = roles is not None
         self._is_kept = kept_connections > 0 and parsed.get_backend_name() != "sqlite"
         service = roles.service if roles else None
-        self._engine = _create_engine(parsed, kept_connections, role=service)
+        create = partial(_create_engine, parsed, kept_connections, patience)
+        self._engine = create(role=service)
         # Of connections of their own: to turn one's transactions off and on asks the server twice.
-        self._sessions = _create_engine(
-            parsed, kept_connections, role=service, isolation_level="AUTOCOMMIT"
-        )
-        self.across = Across(
-            _create_engine(parsed, kept_connections, role=roles.across) if roles else self._engine
-        )
+        self._sessions = create(role=service, isolation_level="AUTOCOMMIT")
+        across = create(role=roles.across) if roles else self._engine
+        self.across = Across(across)
+        self._engines = (self._engine, self._sessions, across)
+
+    def close(self) -> None:
+        """Give up the connections that are kept."""
+        for engine in self._engines:
+            engine.dispose()
 
     @property
     def is_sqlite(self) -> bool:
@@ -245,7 +258,7 @@ def _parsed(url: str) -> URL:
 
 
 def _create_engine(
-    parsed: URL, kept_connections: int, *, role: str | None, **options: Any
+    parsed: URL, kept_connections: int, patience: int | None, *, role: str | None, **options: Any
 ) -> Engine:
     if parsed.get_backend_name() != "sqlite":
         engine = create_engine(
@@ -257,7 +270,7 @@ def _create_engine(
                 "application_name": "queries",
                 "connect_timeout": 10,
                 "options": "-c timezone=UTC"
-                + (f" -c statement_timeout={PATIENCE_SECONDS}s" if kept_connections else "")
+                + (f" -c statement_timeout={patience}s" if kept_connections and patience else "")
                 + (f" -c role={role}" if role else ""),
                 **_SILENCE,
             },

@@ -56,7 +56,7 @@ def _only_migration(database: Database) -> Iterator[Connection]:
 
 
 def is_current(url: str) -> bool:
-    """Tell whether the database at ``url`` has every migration.
+    """Tell whether the database at ``url`` has every migration of this version, or more.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
@@ -67,20 +67,26 @@ def is_current(url: str) -> bool:
 def has_every_migration(database: Database) -> bool:
     """Tell the same by connections that are there.
 
+    A revision that this version does not know is a later one's: migrations keep the version before
+    them working, so that one may be rolled back to, and both run during an upgrade.
+
     Raises:
         StoreUnavailable: the database cannot be reached.
     """
     from alembic.runtime.migration import MigrationContext
 
     with database.across.read() as connection:
-        return MigrationContext.configure(connection).get_current_revision() == _newest()
+        revision = MigrationContext.configure(connection).get_current_revision()
+    return revision is not None and revision not in _older()
 
 
 @cache
-def _newest() -> str | None:
+def _older() -> frozenset[str]:
+    """Return the revisions that this version knows and that are not its newest."""
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
-    return ScriptDirectory.from_config(config).get_current_head()
+    script = ScriptDirectory.from_config(config)
+    return frozenset(one.revision for one in script.walk_revisions() if not one.is_head)

@@ -274,3 +274,37 @@ def test_a_statement_of_a_server_that_people_wait_for_ends(
         waits = connection.connection.driver_connection.info.dsn_parameters  # type: ignore[union-attr]
         assert waits["tcp_user_timeout"] == "20000"  # a host that went silent is given up, too
     postgres.drop(url)
+
+
+@pytest.mark.parametrize(("patience", "limit"), [(7, "7s"), (None, "0")])
+def test_who_keeps_connections_says_how_long_a_statement_may_take(
+    postgres: PostgresServer, patience: int | None, limit: str
+) -> None:
+    """A run has its own deadline."""
+    url = postgres.create_database()
+    kept = Database(url, kept_connections=1, patience=patience)
+    with kept.across.read() as connection:
+        assert connection.scalar(sa.text("SHOW statement_timeout")) == limit
+    kept.close()
+    postgres.drop(url)
+
+
+def test_what_is_closed_keeps_no_connection(postgres: PostgresServer) -> None:
+    url = postgres.create_database()
+    kept, other = Database(url, kept_connections=1), Database(url)
+    there = sa.text(
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    with kept.across.read() as connection:
+        connection.execute(sa.text("SELECT 1"))
+    with other.across.read() as connection:
+        assert connection.scalar(there) == 1
+    kept.close()
+    end = time.monotonic() + 10
+    count = 1
+    while count and time.monotonic() < end:
+        with other.across.read() as connection:
+            count = connection.scalar(there)
+    assert count == 0
+    postgres.drop(url)

@@ -11,7 +11,7 @@ from alembic import op
 from queries_orchestration.store.types import Instant
 
 revision = "0013"
-down_revision = "0010"
+down_revision = "0012"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,110 @@
+"""The launcher of warm workers: a run is a task of Celery, in the queue of its lane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import dagster as dg
+from celery import Celery
+from celery.result import AsyncResult
+from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
+from dagster_celery.launcher import CeleryRunLauncher
+from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
+
+PING_SECONDS: Final = 5.0
+"""How long a worker may take to say that it is there; it answers while its runs are at work."""
+ABOVE_ALL_RUNS: Final = 8 * 3600
+"""Seconds that the state of a task is kept: longer than any run."""
+
+_CONFIG: Final[Mapping[str, Any]] = {
+    # A task is acknowledged when it begins, so only one that still waits at a worker that was
+    # killed is given to another one; that of a run at work never, however long it takes.
+    "broker_transport_options": {"visibility_timeout": 300, "max_retries": 3},
+    "broker_connection_retry_on_startup": True,
+    "result_expires": ABOVE_ALL_RUNS,
+    # No child reserves a run while it works another one.
+    "worker_prefetch_multiplier": 1,
+    # A child ends after so many runs: what libraries keep of each does not grow for ever.
+    "worker_max_tasks_per_child": 200,
+    # What a run prints goes to where Dagster captures it.
+    "worker_redirect_stdouts": False,
+    "worker_hijack_root_logger": False,
+    "worker_send_task_events": False,
+}
+
+
+class WarmRunLauncher(CeleryRunLauncher):
+    """Dagster's launcher for Celery, with what it leaves open settled.
+
+    A run that an operator terminates is marked as being cancelled first, so that its worker
+    settles the work as cancelled; a worker that is gone is found by asking for it; a broker that
+    has forgotten a task fails no run, since the store knows whose heartbeat is silent.
+    """
+
+    def app_args(self) -> dict[str, Any]:
+        """Return what the app of the launcher, and of its workers, is made of."""
+        made: dict[str, Any] = super().app_args()
+        return made | {"config_source": {**made["config_source"], **_CONFIG}}
+
+    @property
+    def supports_resume_run(self) -> bool:
+        """Whether Dagster may begin a lost run again: no, the store offers its work again."""
+        return False
+
+    def terminate(self, run_id: str) -> bool:
+        """End a run: the worker's child gets SIGTERM, which Dagster turns into an interrupt."""
+        run = self._instance.get_run_by_id(run_id)
+        if run is None or run.is_finished:
+            return False
+        if run.status != dg.DagsterRunStatus.CANCELING:
+            self._instance.report_run_canceling(run)
+        if task := self._task_of(run):
+            task.revoke(terminate=True)
+        return True
+
+    def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
+        """Tell whether the worker of a run that has started is still there."""
+        task = self._task_of(run)
+        meta = task.backend.get_task_meta(task.id) if task else {}
+        state, told = meta.get("status"), meta.get("result")
+        if state == "STARTED" and isinstance(told, dict):
+            name = told.get("hostname")
+            if name and not self.celery.control.ping(destination=[name], timeout=PING_SECONDS):
+                return self._ended(run, f"The worker {name} does not answer.")
+        if state in ("SUCCESS", "FAILURE", "REVOKED"):
+            return self._ended(run, f"Its task is over: {state}.")
+        return CheckRunHealthResult(WorkerStatus.RUNNING)
+
+    def _ended(self, run: dg.DagsterRun, why: str) -> CheckRunHealthResult:
+        # The run is written to its end before its task is.
+        after = self._instance.get_run_by_id(run.run_id)
+        if after is None or after.is_finished:
+            return CheckRunHealthResult(WorkerStatus.SUCCESS)
+        return CheckRunHealthResult(WorkerStatus.FAILED, why)
+
+    def get_run_worker_debug_info(
+        self, run: dg.DagsterRun, include_container_logs: bool | None = True
+    ) -> str | None:
+        """Return what Celery knows of the task of a run."""
+        task = self._task_of(run)
+        return f"Celery task {task.id}: {task.state}" if task else None
+
+    def _task_of(self, run: dg.DagsterRun) -> AsyncResult | None:
+        task_id = run.tags.get(DAGSTER_CELERY_TASK_ID_TAG)
+        return self.celery.AsyncResult(task_id) if task_id else None
+
+
+def app_of(instance: dg.DagsterInstance) -> Celery:
+    """Return the app of an instance's launcher.
+
+    Raises:
+        DagsterInvariantViolationError: it launches otherwise.
+    """
+    launcher = instance.run_launcher
+    if not isinstance(launcher, WarmRunLauncher):
+        raise dg.DagsterInvariantViolationError(
+            "The dagster.yaml of DAGSTER_HOME names no run_launcher of warm workers: take"
+            " deploy/dagster.yaml."
+        )
+    return launcher.celery

@@ -1,0 +1,93 @@
+"""A version works on the database of the next one: during an upgrade, and after a way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from queries_orchestration.store import migrate
+from queries_orchestration.store.database import Database
+from queries_orchestration.store.migrate import is_current
+from queries_orchestration_tests.postgres import as_owner
+
+FIRST_KEPT = "0009"
+"""Since the migration after this one, each keeps the version before it working."""
+
+
+def _script() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+    return config
+
+
+def _kept_migrations() -> list[tuple[str, str]]:
+    later = _script().walk_revisions(FIRST_KEPT, "head")
+    return [(str(one.down_revision), one.revision) for one in later if one.revision != FIRST_KEPT]
+
+
+@pytest.mark.parametrize(("before", "after"), _kept_migrations())
+def test_a_migration_takes_nothing_from_the_version_before_it(
+    database_url: str, before: str, after: str
+) -> None:
+    """Its tables and columns stay as they are, and it may write rows without what is new."""
+    database = Database(database_url)
+    old = _columns(database, before)
+    new = _columns(database, after)
+
+    assert set(old) <= set(new)
+    for place, column in old.items():
+        assert str(new[place]["type"]) == str(column["type"]), place
+        assert new[place]["nullable"] or not column["nullable"], place
+    tables = {table for table, _ in old}
+    for place in set(new) - set(old):
+        column = new[place]
+        if place[0] in tables:
+            assert column["nullable"] or column["default"] is not None, place
+
+
+def test_a_database_of_a_later_version_is_ready_for_this_one(store_url: str) -> None:
+    database = Database(as_owner(store_url))
+    with database.across.transaction() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = 'of-tomorrow'"))
+    assert is_current(store_url)
+
+
+def test_a_database_of_an_earlier_version_is_not(store_url: str) -> None:
+    database = Database(as_owner(store_url))
+    before = _script().get_revision("head").down_revision
+    with database.across.transaction() as connection:
+        connection.execute(
+            sa.text("UPDATE alembic_version SET version_num = :before"), {"before": before}
+        )
+    assert not is_current(store_url)
+
+
+def _columns(
+    database: Database, revision: str
+) -> dict[tuple[str, str], sa.engine.interfaces.ReflectedColumn]:
+    """Upgrade to a revision and return its columns, by table and name."""
+    config = _config()
+    with database.across.transaction() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+    with database.across.read() as connection:
+        return _of(connection)
+
+
+def _of(connection: Connection) -> dict[tuple[str, str], sa.engine.interfaces.ReflectedColumn]:
+    found = sa.inspect(connection)
+    return {
+        (table, column["name"]): column
+        for table in found.get_table_names()
+        for column in found.get_columns(table)
+    }
