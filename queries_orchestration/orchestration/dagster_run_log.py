@@ -30,17 +30,21 @@ class DagsterRunLog:
         return [FinishedRun(run.run_id, tuple(_work(run))) for run in found]
 
     def remove(self, run_id: str) -> None:
-        """Delete a run, its events and its logs; the run last, so that a kill leaves it to find."""
+        """Delete a run, its events and its logs.
+
+        The run comes after these, so that a kill leaves it to be found again.
+        """
         # Imported here: it loads Alembic.
         from dagster._core.storage.event_log import SqliteEventLogStorage
 
         self._instance.compute_log_manager.delete_logs(prefix=[run_id])
         events = self._instance.event_log_storage
         events.delete_events(run_id)
-        if isinstance(events, SqliteEventLogStorage):
-            # A file for each run, which Dagster empties and leaves there.
-            Path(events.path_for_shard(run_id)).unlink(missing_ok=True)
         self._instance.run_storage.delete_run(run_id)
+        if isinstance(events, SqliteEventLogStorage):
+            # A file for each run, which Dagster empties and leaves there. Last, since this process
+            # could not ask Dagster for the events of the run again.
+            Path(events.path_for_shard(run_id)).unlink(missing_ok=True)
 
 
 def _work(run: dg.DagsterRun) -> list[str]:

@@ -58,13 +58,16 @@ def compare(one: Retaining, workspace_id: str) -> None:
     with one.backends.database.read(workspace_id) as connection:
         # Asked first: what becomes ready while the files are listed is not looked for.
         missing = old_exports.ready(connection, workspace_id, at=one.at)
+    waiting = 0
     for some in _batches(one.backends.storage.files(f"{workspace_id}/")):
         if not one.goes_on("files_without_row"):
             one.found["rows_without_file"].is_whole = False
             return
         for file in some:
             missing.pop(file.key, None)
-        _without_row(one, workspace_id, some)
+        waiting += _without_row(one, workspace_id, some)
+    if waiting:
+        log.warning("file_without_row workspace=%s files=%d", workspace_id, waiting)
     for key, export_id in missing.items():
         if not one.goes_on("rows_without_file"):
             return
@@ -79,25 +82,28 @@ def _batches(files: Iterator[StoredFile]) -> Iterator[list[StoredFile]]:
         yield some
 
 
-def _without_row(one: Retaining, workspace_id: str, files: list[StoredFile]) -> None:
+def _without_row(one: Retaining, workspace_id: str, files: list[StoredFile]) -> int:
+    """Find, and remove if told so, the files without a row; returns how many are not to go yet."""
     old = {
-        _export_of(workspace_id, file.key): file
+        export_id: file
         for file in files
         if one.at - file.changed_at > UNTIL_TOLD
+        and (export_id := _export_of(workspace_id, file.key)) is not None
     }
-    old.pop(None, None)
     with one.backends.database.read(workspace_id) as connection:
-        kept = old_exports.kept(connection, workspace_id, [key for key in old if key])
+        kept = old_exports.kept(connection, workspace_id, list(old))
+    waiting = 0
     for export_id, file in old.items():
         if export_id in kept:
             continue
+        if one.do and one.at - file.changed_at <= UNTIL_REMOVED:
+            waiting += 1
+            continue
         if one.do:
-            if one.at - file.changed_at <= UNTIL_REMOVED:
-                log.warning("file_without_row key=%s", file.key)
-                continue
             one.backends.storage.delete(file.key)
             one.backends.reached("file without a row removed, not the next")
         one.add("files_without_row", 1, [file.key])
+    return waiting
 
 
 def _export_of(workspace_id: str, key: str) -> str | None:

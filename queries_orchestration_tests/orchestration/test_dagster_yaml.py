@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from dagster import DagsterInstance
+from dagster._core.definitions.run_request import InstigatorType
+from dagster._core.scheduler.instigation import TickStatus
 
 from queries_orchestration.settings import BACKFILL_LANE, LANE_WIDTHS
 
@@ -53,3 +55,13 @@ def test_nothing_is_reported_and_no_dialog_covers_the_first_visit(
 ) -> None:
     assert not instance.telemetry_enabled
     assert not instance.nux_enabled
+
+
+@pytest.mark.parametrize("kind", [InstigatorType.SCHEDULE, InstigatorType.SENSOR])
+def test_ticks_of_every_kind_go_after_some_days(
+    instance: DagsterInstance, kind: InstigatorType
+) -> None:
+    """Dagster removes them itself; its runs are for our retention."""
+    days = instance.get_tick_retention_settings(kind)
+    assert set(days) == set(TickStatus)
+    assert all(0 < number <= 30 for number in days.values())

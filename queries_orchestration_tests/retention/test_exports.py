@@ -57,7 +57,14 @@ def test_what_is_unfinished_or_kept_stays(house: House) -> None:
 
 def test_what_failed_goes_once_nothing_of_it_is_left(house: House) -> None:
     request_file(house, "ada")
-    change(house, state="failed", code="size_limit", upload_id="f" * 32, upload_receive=1)
+    change(
+        house,
+        state="failed",
+        code="size_limit",
+        upload_id="f" * 32,
+        upload_receive=1,
+        expires_at=None,
+    )
     assert retained(house, do=False, at=PAST) == {"expired_files": 1}
     assert retained(house) == {"expired_files": 1, "exports": 1}
     assert counted(house) == [(date(2027, 1, 1), "failed", "size_limit", 1, 1, 18)]

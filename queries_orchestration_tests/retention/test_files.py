@@ -60,7 +60,7 @@ def test_a_file_without_a_row_is_told_after_a_day_and_removed_after_a_week(
 
     with caplog.at_level(logging.WARNING):
         assert shown(house, "files_without_row", do=True) == [gone]
-    assert f"file_without_row key={old}" in caplog.messages
+    assert f"file_without_row workspace={house.workspace_id} files=1" in caplog.messages
     assert [is_there(house, key) for key in (new, old, gone)] == [True, True, False]
 
 
