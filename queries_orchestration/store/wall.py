@@ -82,8 +82,8 @@ def faults(url: str) -> list[str]:
             *_of_login(connection, roles),
             *_of_roles(connection, roles),
             *(
-                f"the table {name} has no row-level security of {roles.service}, or more than ours:"
-                " run `queries init`, and drop the policies that are not ours"
+                f"the table {name} has no row-level security of {roles.service}, or another than"
+                " ours: drop the policies there that are not ours, then run `queries init`"
                 for name in _unguarded(connection, roles)
             ),
         ]
@@ -260,13 +260,17 @@ def _unguarded(connection: Connection, roles: Roles) -> list[str]:
             " SELECT count(*) FROM pg_policies AS p WHERE p.schemaname = current_schema()"
             " AND p.tablename = c.relname AND p.policyname = :service"
             " AND p.roles = ARRAY[:service]::name[]"
-            " AND strpos(p.qual, :variable) > 0 AND p.with_check = p.qual))"
+            " AND regexp_replace(p.qual, '[()[:space:]]|::text', '', 'g') ="
+            " CASE c.relname WHEN :workspaces THEN 'id' ELSE 'workspace_id' END || :comparison"
+            " AND p.with_check = p.qual))"
             " ORDER BY c.relname"
         ),
         {
             "tables": [table.name for table in metadata.sorted_tables if workspace_column(table)],
             "service": roles.service,
-            "variable": WORKSPACE_VARIABLE,
+            "workspaces": workspaces.name,
+            # As the server tells the policy that we made, without its brackets and casts.
+            "comparison": f"=current_setting'{WORKSPACE_VARIABLE}',true",
         },
     )
     return list(rows.scalars())
