@@ -52,9 +52,10 @@ def launcher_of(instance: dg.DagsterInstance) -> WarmRunLauncher:
 
 
 def run_in(instance: dg.DagsterInstance, status: Status, **tags: str) -> dg.DagsterRun:
-    return create_run_for_test(
+    run: dg.DagsterRun = create_run_for_test(
         instance, job_name="deliver_occurrence", status=status, tags=tags or None
     )
+    return run
 
 
 def started(instance: dg.DagsterInstance, state: str, told: object = None) -> dg.DagsterRun:

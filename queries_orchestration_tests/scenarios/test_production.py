@@ -90,7 +90,9 @@ def _kill_a_run(shape: Production, instance: dg.DagsterInstance) -> None:
                     return psutil.Process(int(started[1]))
         return None
 
-    shape.wait_for(found).kill()
+    child = shape.wait_for(found)
+    assert child is not None
+    child.kill()
 
 
 def _workspaces(shape: Production) -> list[str]:
