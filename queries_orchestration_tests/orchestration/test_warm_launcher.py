@@ -35,7 +35,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def instance(broker: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
-    monkeypatch.setattr(warm_launcher, "PING_SECONDS", 0.2)
+    monkeypatch.setattr(warm_launcher, "ANSWER_SECONDS", 0.2)
     launcher = {
         "module": "queries_orchestration.orchestration.warm_launcher",
         "class": "WarmRunLauncher",
