@@ -72,7 +72,7 @@ def test_the_page_lists_every_variable_that_dagster_reads_here() -> None:
 @pytest.mark.parametrize("folder", ["", "ecs"])
 def test_dagster_takes_its_file(folder: str) -> None:
     config, _ = dagster_instance_config(str(DEPLOY / folder))
-    launcher = {"": WarmRunLauncher, "ecs": EcsRunLauncher}[folder]
+    launcher: Any = {"": WarmRunLauncher, "ecs": EcsRunLauncher}[folder]
     for section, made in (("run_launcher", launcher), ("compute_logs", S3ComputeLogManager)):
         told = config[section]
         assert made.__name__ == told["class"]
@@ -118,7 +118,7 @@ def test_every_queue_has_a_worker_with_as_many_children_as_runs_go_at_once() -> 
         job.tags.get(tags.QUEUE, upkeep)
         for job in (defs.resolve_job_def(one.name) for one in defs.jobs or [])
     }
-    places = {}
+    places: dict[str, int] = {}
     for command in _programs().values():
         if found := re.search(r"--queues (\S+) --concurrency (\d+)", command):
             served = found[1].split(",")

@@ -12,8 +12,8 @@ from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 
-PING_SECONDS: Final = 5.0
-"""How long a worker may take to say that it is there; it answers while its runs are at work."""
+ANSWER_SECONDS: Final = 5.0
+"""How long a worker may take to say what it is at; it answers while its runs are at work."""
 ABOVE_ALL_RUNS: Final = 8 * 3600
 """Seconds that the state of a task is kept: longer than any run."""
 
@@ -38,7 +38,7 @@ class WarmRunLauncher(CeleryRunLauncher):
     """Dagster's launcher for Celery, with what it leaves open settled.
 
     A run that an operator terminates is marked as being cancelled first, so that its worker
-    settles the work as cancelled; a worker that is gone is found by asking for it; a broker that
+    settles the work as cancelled; a worker that is gone is found by asking it; a broker that
     has forgotten a task fails no run, since the store knows whose heartbeat is silent.
     """
 
@@ -70,8 +70,10 @@ class WarmRunLauncher(CeleryRunLauncher):
         state, told = meta.get("status"), meta.get("result")
         if state == "STARTED" and isinstance(told, dict):
             name = told.get("hostname")
-            if name and not self.celery.control.ping(destination=[name], timeout=PING_SECONDS):
-                return self._ended(run, f"The worker {name} does not answer.")
+            asked = self.celery.control.inspect([name], timeout=ANSWER_SECONDS)
+            # One that was started anew answers under the same name, and knows nothing of it.
+            if not (asked.query_task(task.id) or {}).get(name):
+                return self._ended(run, f"The worker {name} is not at it any more.")
         if state in ("SUCCESS", "FAILURE", "REVOKED"):
             return self._ended(run, f"Its task is over: {state}.")
         return CheckRunHealthResult(WorkerStatus.RUNNING)

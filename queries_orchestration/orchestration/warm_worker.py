@@ -62,14 +62,14 @@ def _give_up_connections(instance: dg.DagsterInstance) -> None:
             engine.dispose()
 
 
-@signals.worker_process_init.connect
+@signals.worker_process_init.connect  # type: ignore[untyped-decorator]
 def end_with_the_worker(**_told: Any) -> None:
     """Let a child end with its worker, however that ends: else nobody would know of its runs."""
     if hasattr(signal, "SIGKILL") and (prctl := getattr(ctypes.CDLL(None), "prctl", None)):
         prctl(_DIE_WITH_PARENT, signal.SIGKILL)
 
 
-@signals.task_postrun.connect
+@signals.task_postrun.connect  # type: ignore[untyped-decorator]
 def listen_to_stops(**_told: Any) -> None:
     """Let a child be stopped again: a run of Dagster leaves SIGTERM ignored, as SIGINT is here."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -35,7 +35,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def instance(broker: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
-    monkeypatch.setattr(warm_launcher, "PING_SECONDS", 0.2)
+    monkeypatch.setattr(warm_launcher, "ANSWER_SECONDS", 0.2)
     launcher = {
         "module": "queries_orchestration.orchestration.warm_launcher",
         "class": "WarmRunLauncher",
@@ -52,9 +52,10 @@ def launcher_of(instance: dg.DagsterInstance) -> WarmRunLauncher:
 
 
 def run_in(instance: dg.DagsterInstance, status: Status, **tags: str) -> dg.DagsterRun:
-    return create_run_for_test(
+    run: dg.DagsterRun = create_run_for_test(
         instance, job_name="deliver_occurrence", status=status, tags=tags or None
     )
+    return run
 
 
 def started(instance: dg.DagsterInstance, state: str, told: object = None) -> dg.DagsterRun:

@@ -53,7 +53,7 @@ from queries_orchestration_tests.storage.s3_server import BUCKET, S3Server, runn
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 START_SECONDS = 300.0
-PATIENCE = 300.0
+PATIENCE = 900.0
 LOOK_SECONDS = 0.5
 UNFINISHED = [
     dg.DagsterRunStatus.NOT_STARTED,

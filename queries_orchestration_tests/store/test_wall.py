@@ -191,7 +191,7 @@ def test_what_a_click_looks_up_is_found_by_indexes(two: Database) -> None:
             connection.exec_driver_sql(f"EXPLAIN {asked}", asked.construct_params(values)).scalars()
         )
     assert "Seq Scan" not in plan, plan
-    assert plan.count("current_setting") >= 5  # the policies are in it
+    assert "current_setting" in plan  # the policies are in it
 
 
 @pytest.mark.parametrize(
