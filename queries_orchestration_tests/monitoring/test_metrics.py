@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -193,6 +194,22 @@ def test_what_is_rolled_back_is_not_counted(database: Database) -> None:
 
     with database.across.read() as connection:
         assert [(one.label, one.value) for one in counters.read(connection)] == [("delivery", 4)]
+
+
+def test_two_who_count_the_same_in_another_order_lose_nothing_and_wait_for_nobody(
+    database: Database,
+) -> None:
+    def settle(lanes: tuple[str, str]) -> None:
+        for _ in range(20):
+            with database.across.transaction() as connection:
+                for lane in lanes:
+                    counters.count(connection, counters.DEAD_LETTERS, label=lane)
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(settle, [("delivery", "export"), ("export", "delivery")]))
+
+    with database.across.read() as connection:
+        assert [one.value for one in counters.read(connection)] == [40, 40]
 
 
 def test_a_scrape_reads_no_history(database: Database) -> None:
