@@ -68,7 +68,7 @@ class WarmRunLauncher(CeleryRunLauncher):
         task = self._task_of(run)
         meta = task.backend.get_task_meta(task.id) if task else {}
         state, told = meta.get("status"), meta.get("result")
-        if state == "STARTED" and isinstance(told, dict):
+        if task and state == "STARTED" and isinstance(told, dict):
             name = told.get("hostname")
             asked = self.celery.control.inspect([name], timeout=ANSWER_SECONDS)
             # One that was started anew answers under the same name, and knows nothing of it.
