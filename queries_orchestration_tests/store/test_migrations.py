@@ -94,7 +94,7 @@ def test_a_second_upgrade_changes_nothing(database: Database) -> None:
     with database.across.transaction() as connection:
         fill(connection, "acme")
 
-    upgrade(database.url)
+    upgrade(as_owner(database.url))
 
     assert is_current(database.url)
     with database.across.read() as connection:
