@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.interface import Communications
@@ -14,6 +15,7 @@ from queries_orchestration.receives.waiting import RealWaiting, Waiting
 from queries_orchestration.settings import Settings
 from queries_orchestration.storage import open_storage
 from queries_orchestration.storage.interface import Storage
+from queries_orchestration.storage.s3_client import connect
 from queries_orchestration.store.database import Database
 
 
@@ -46,11 +48,13 @@ def open_backends(
     clock: Clock,
     *,
     kept_connections: int = 0,
+    patience: float | None = None,
 ) -> Backends:
     """Open the backends that ``settings`` name.
 
     Args:
         kept_connections: to the application database, between two transactions.
+        patience: seconds to wait for a silent object store; None: as a worker does.
 
     Raises:
         InvalidSettings: a setting is missing or cannot be used.
@@ -59,7 +63,10 @@ def open_backends(
     return Backends(
         database=Database(settings.database_url, kept_connections=kept_connections),
         storage=open_storage(
-            settings.storage_url, public_url=settings.public_url, link_keys=link_keys
+            settings.storage_url,
+            public_url=settings.public_url,
+            link_keys=link_keys,
+            connect_s3=partial(connect, patience=patience),
         ),
         communications=communications_of(settings, clock),
         link_keys=link_keys,

@@ -20,8 +20,12 @@ RETRIES: Final = 2
 """Of one request, within seconds, by botocore; beyond that the store offers the work again."""
 
 
-def connect(place: S3Place) -> S3Client:
+def connect(place: S3Place, *, patience: float | None = None) -> S3Client:
     """Build a client with boto3.
+
+    Args:
+        patience: seconds to wait for a silent store at each try; None: for as long as it may need
+            to put a large file together.
 
     Raises:
         botocore.exceptions.BotoCoreError: the AWS environment cannot be used.
@@ -33,7 +37,10 @@ def connect(place: S3Place) -> S3Client:
         "s3",
         endpoint_url=place.endpoint,
         region_name=place.region,
-        config=Config(retries={"mode": "standard", "max_attempts": RETRIES}),
+        config=Config(
+            retries={"mode": "standard", "max_attempts": RETRIES},
+            **({"connect_timeout": patience, "read_timeout": patience} if patience else {}),
+        ),
     )
 
 

@@ -25,17 +25,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import (
     ArgumentError,
-    DataError,
     DBAPIError,
     DisconnectionError,
-    IntegrityError,
-    NotSupportedError,
-    ProgrammingError,
 )
 from sqlalchemy.pool import NullPool
 
 from queries_orchestration.model.errors import InvalidSettings, StoreUnavailable
 from queries_orchestration.store import counters
+from queries_orchestration.store.driver_errors import OUR_FAULTS, our_errors
 from queries_orchestration.store.prepared import bound, prepare_statements
 from queries_orchestration.store.roles import WORKSPACE_VARIABLE, roles_of
 
@@ -43,6 +40,8 @@ SQLITE_BUSY_SECONDS: Final = 30
 IDLE_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 20
 """How long one statement of a server that people wait for may take, locks included."""
+MOST_CONNECTIONS: Final = 30
+"""How many a server may open beside those that it keeps; who needs one more waits so long."""
 RECYCLE_SECONDS: Final = 300
 """How old a kept connection grows: with it end the plans and the defaults that it began with."""
 # A host that is silent, as after a failover, is given up within half a minute.
@@ -55,8 +54,6 @@ _SILENCE: Final = {
 _ENTER: Final = f"SELECT set_config('{WORKSPACE_VARIABLE}', %(id)s, true)"
 _IDLE_SINCE: Final = "queries_idle_since"
 _READ_ONLY: Final = "queries_read_only"
-_NO_SUCH_TABLE: Final = "42P01"  # there was no `queries init`
-_OUR_FAULTS: Final = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 
 
 class Across:
@@ -74,7 +71,7 @@ class Across:
         Raises:
             StoreUnavailable: the database cannot be reached, is locked or full.
         """
-        with _our_errors(), self._engine.begin() as connection:
+        with our_errors(), self._engine.begin() as connection:
             counters.begin(connection)
             yield connection
             counters.write(connection)
@@ -82,7 +79,7 @@ class Across:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open one transaction that only reads and holds no write lock."""
-        with _our_errors(), self._engine.connect() as connection:
+        with our_errors(), self._engine.connect() as connection:
             connection = connection.execution_options(**{_READ_ONLY: True})
             with connection.begin():
                 yield connection
@@ -90,7 +87,7 @@ class Across:
     @contextmanager
     def not_begun(self) -> Iterator[Connection]:
         """Open a connection whose transactions the caller begins and ends."""
-        with _our_errors(), self._engine.connect() as connection:
+        with our_errors(), self._engine.connect() as connection:
             yield connection
 
 
@@ -144,7 +141,7 @@ class Database:
         Raises:
             StoreUnavailable: the database cannot be reached, is locked or full.
         """
-        with _our_errors(), self._engine.begin() as connection:
+        with our_errors(), self._engine.begin() as connection:
             self._enter(connection, workspace_id)
             counters.begin(connection)
             yield connection
@@ -153,7 +150,7 @@ class Database:
     @contextmanager
     def read(self, workspace_id: str) -> Iterator[Connection]:
         """Open one transaction that only reads in a workspace and holds no write lock."""
-        with _our_errors(), self._engine.connect() as connection:
+        with our_errors(), self._engine.connect() as connection:
             connection = connection.execution_options(**{_READ_ONLY: True})
             with connection.begin():
                 self._enter(connection, workspace_id)
@@ -183,13 +180,13 @@ class Database:
 
         It is never kept: the locks end with it.
         """
-        with _our_errors(), self._sessions.connect() as connection:
+        with our_errors(), self._sessions.connect() as connection:
             connection.detach()
             yield connection
 
     @contextmanager
     def _one_by_one(self, workspace_id: str) -> Iterator[Connection]:
-        with _our_errors(), self._sessions.connect() as connection:
+        with our_errors(), self._sessions.connect() as connection:
             yield bound(connection, workspace_id) if self._is_walled else connection
 
     def _enter(self, connection: Connection, workspace_id: str) -> None:
@@ -207,7 +204,7 @@ def attempt(connection: Connection) -> Iterator[None]:
     """
     before = counters.counted(connection)
     try:
-        with _our_errors(), connection.begin_nested():
+        with our_errors(), connection.begin_nested():
             yield
     except Exception:
         counters.go_back(connection, before)
@@ -303,7 +300,12 @@ def _create_engine(
 def _pool(kept_connections: int) -> dict[str, Any]:
     if not kept_connections:
         return {"poolclass": NullPool}
-    return {"pool_size": kept_connections, "max_overflow": 30, "pool_recycle": RECYCLE_SECONDS}
+    return {
+        "pool_size": kept_connections,
+        "max_overflow": MOST_CONNECTIONS,
+        "pool_timeout": PATIENCE_SECONDS,
+        "pool_recycle": RECYCLE_SECONDS,
+    }
 
 
 def _give_up_connection(context: ExceptionContext) -> None:
@@ -312,7 +314,7 @@ def _give_up_connection(context: ExceptionContext) -> None:
     What its server, or its session, has come to (read only, out of memory) would stay with it.
     """
     error = context.sqlalchemy_exception
-    if isinstance(error, DBAPIError) and not isinstance(error, _OUR_FAULTS):
+    if isinstance(error, DBAPIError) and not isinstance(error, OUR_FAULTS):
         context.is_disconnect = True
         context.invalidate_pool_on_disconnect = False
 
@@ -369,43 +371,3 @@ def _begin_sqlite(connection: Connection) -> None:
     # fail half way because another one wrote in between.
     read_only = connection.get_execution_options().get(_READ_ONLY, False)
     connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
-
-
-@contextmanager
-def _our_errors() -> Iterator[None]:
-    try:
-        yield
-    except DBAPIError as error:
-        # ``from None`` in both cases: the driver's text can hold names and whole rows.
-        state = _state_of(error)
-        is_ours = isinstance(error, _OUR_FAULTS) or is_undecodable(error)
-        if is_ours and state != _NO_SUCH_TABLE:
-            error.args = (f"The application database refused it ({state}{_rule_of(error)}).",)
-            raise error from None
-        raise StoreUnavailable(
-            "The application database cannot be reached or is busy"
-            f" ({state}). Check QUERIES_DATABASE_URL, the disk and `queries init`."
-        ) from None
-
-
-def is_undecodable(error: DBAPIError) -> bool:
-    """Whether SQLite's driver met text that is no UTF-8: it is a fault of the row.
-
-    What SQLite itself says has a name; this only the driver says.
-    """
-    return isinstance(error.orig, sqlite3.OperationalError) and not hasattr(
-        error.orig, "sqlite_errorname"
-    )
-
-
-def _state_of(error: DBAPIError) -> str:
-    state = getattr(error.orig, "pgcode", None) or getattr(error.orig, "sqlite_errorname", None)
-    return str(state or type(error.orig).__name__)
-
-
-def _rule_of(error: DBAPIError) -> str:
-    """Return what names the broken rule and holds no value."""
-    if isinstance(error.orig, sqlite3.Error):
-        return "" if is_undecodable(error) else f": {error.orig}"
-    rule = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
-    return f": {rule}" if rule else ""

@@ -30,7 +30,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, or_,
 from sqlalchemy.exc import DBAPIError
 
 from queries_orchestration.model.errors import UnreadableRow
-from queries_orchestration.store.database import is_undecodable
+from queries_orchestration.store.driver_errors import is_undecodable
 
 Record = TypeVar("Record")
 

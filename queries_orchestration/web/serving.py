@@ -14,6 +14,8 @@ from queries_orchestration.web.open_verifier import open_verifier
 
 KEPT_CONNECTIONS = 10
 """To the application database, between two requests."""
+STORAGE_PATIENCE = 5.0
+"""Seconds for an object store to say something; people, and few threads, wait meanwhile."""
 
 
 def app_of_environment() -> FastAPI:
@@ -23,5 +25,11 @@ def app_of_environment() -> FastAPI:
         InvalidSettings: one is missing or cannot be used.
     """
     settings = load_settings(os.environ)
-    backends = open_backends(settings, os.environ, system_clock, kept_connections=KEPT_CONNECTIONS)
+    backends = open_backends(
+        settings,
+        os.environ,
+        system_clock,
+        kept_connections=KEPT_CONNECTIONS,
+        patience=STORAGE_PATIENCE,
+    )
     return create_app(backends, open_verifier(settings, system_clock))

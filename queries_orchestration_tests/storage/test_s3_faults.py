@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import boto3
 import pytest
-from botocore.config import Config
 
 from queries_orchestration.model.errors import StorageUnavailable, UploadGone
 from queries_orchestration.storage.multipart import MultipartWriter
 from queries_orchestration.storage.s3 import S3Storage
-from queries_orchestration.storage.s3_client import prepare
+from queries_orchestration.storage.s3_client import connect, prepare
 from queries_orchestration.storage.s3_url import S3Place
 from queries_orchestration_tests.storage.fault_proxy import Fault, FaultProxy
 from queries_orchestration_tests.storage.s3_server import BUCKET, REGION, S3Server
@@ -195,17 +193,12 @@ def test_reading_a_file_that_ends_early_is_an_error(storage: S3Storage, proxy: F
 
 
 def test_a_store_that_is_too_slow_is_given_up(proxy: FaultProxy, s3_server: S3Server) -> None:
-    place = S3Place(bucket=BUCKET, prefix="slow/", endpoint=proxy.endpoint)
-    client = boto3.session.Session().client(
-        "s3",
-        region_name=REGION,
-        endpoint_url=place.endpoint,
-        config=Config(read_timeout=0.2, retries={"mode": "standard", "max_attempts": 1}),
-    )
+    place = S3Place(bucket=BUCKET, prefix="slow/", region=REGION, endpoint=proxy.endpoint)
+    client = connect(place, patience=0.2)  # else a minute at each try: longer than any click
     storage = S3Storage(place, client=lambda: prepare(client, place))
     proxy.slowness = 0.5
     upload_id = storage.begin_upload(KEY, CSV)
-    proxy.plan("part", Fault.SLOW, Fault.SLOW)
+    proxy.plan("part", Fault.SLOW, Fault.SLOW, Fault.SLOW)
     with pytest.raises(StorageUnavailable, match=r"ReadTimeoutError.*does not answer"):
         storage.upload_part(KEY, upload_id, 1, b"x")
     proxy.plan("complete", Fault.SLOW)

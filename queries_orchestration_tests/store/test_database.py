@@ -289,6 +289,23 @@ def test_who_keeps_connections_says_how_long_a_statement_may_take(
     postgres.drop(url)
 
 
+def test_who_waits_for_a_connection_in_vain_is_told_to_try_again(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_database, "PATIENCE_SECONDS", 1)
+    monkeypatch.setattr(store_database, "MOST_CONNECTIONS", 0)
+    url = postgres.create_database()
+    kept = Database(url, kept_connections=1)
+    with (
+        kept.across.transaction(),
+        pytest.raises(StoreUnavailable, match="in use"),
+        kept.across.transaction(),
+    ):
+        pass
+    kept.close()
+    postgres.drop(url)
+
+
 def test_what_is_closed_keeps_no_connection(postgres: PostgresServer) -> None:
     url = postgres.create_database()
     kept, other = Database(url, kept_connections=1), Database(url)
