@@ -19,10 +19,13 @@ _MIGRATING: Final = 0x6D696772  # "migr": one number of our own in the database
 _LOOK_AGAIN: Final = 0.2  # seconds
 
 
-def upgrade(url: str) -> None:
+def upgrade(url: str, revision: str = "head") -> None:
     """Create or upgrade the tables of the application database at ``url``, as their owner.
 
     Two processes that upgrade at once take turns; the second finds nothing left to do.
+
+    Args:
+        revision: the last migration to apply; tests stop before the newest.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
@@ -35,7 +38,7 @@ def upgrade(url: str) -> None:
     config.set_main_option("script_location", str(_MIGRATIONS))
     with _only_migration(Database(without_roles(url))) as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, revision)
 
 
 @contextmanager

@@ -36,15 +36,31 @@ def test_jobs_schedules_and_tags_are_these() -> None:
     }
 
     assert {name: tags for name, (tags, _) in jobs.items()} == {
-        "deliver_occurrence": {"queries/lane": "delivery", "dagster/max_runtime": "1020"},
-        "resend": {"queries/lane": "delivery", "dagster/max_runtime": "1020"},
+        "deliver_occurrence": {
+            "queries/lane": "delivery",
+            "dagster-celery/queue": "delivery",
+            "dagster/max_runtime": "1020",
+        },
+        "resend": {
+            "queries/lane": "delivery",
+            "dagster-celery/queue": "delivery",
+            "dagster/max_runtime": "1020",
+        },
         "backfill_occurrences": {
             "queries/lane": "backfill",
             "dagster/priority": "-1000",
             "dagster/max_runtime": "600",
         },
-        "export_query": {"queries/lane": "export", "dagster/max_runtime": "21720"},
-        "render_report": {"queries/lane": "report", "dagster/max_runtime": "1020"},
+        "export_query": {
+            "queries/lane": "export",
+            "dagster-celery/queue": "export",
+            "dagster/max_runtime": "21720",
+        },
+        "render_report": {
+            "queries/lane": "report",
+            "dagster-celery/queue": "report",
+            "dagster/max_runtime": "1020",
+        },
         "sweep_uploads": {"queries/lane": "upkeep"},
         "retention": {"queries/lane": "upkeep", "dagster/max_runtime": "21600"},
     }

@@ -101,7 +101,7 @@ def test_the_launchpad_can_launch_each_job_as_it_is(job: str) -> None:
 
 
 def test_every_tag_that_a_definition_sets_is_described() -> None:
-    known = {*tags.MEANINGS, tags.MAX_RUNTIME, tags.PRIORITY}
+    known = {*tags.MEANINGS, tags.MAX_RUNTIME, tags.PRIORITY, tags.QUEUE}
     tagged: list[Any] = [*JOBS, *REPOSITORY.sensor_defs, *OPS.values()]
     assert {tag for one in tagged for tag in one.tags} <= known
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
@@ -21,13 +20,9 @@ FIRST_KEPT = "0009"
 
 
 def _script() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
-
-
-def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
-    return config
+    return ScriptDirectory.from_config(config)
 
 
 def _kept_migrations() -> list[tuple[str, str]]:
@@ -76,10 +71,7 @@ def _columns(
     database: Database, revision: str
 ) -> dict[tuple[str, str], sa.engine.interfaces.ReflectedColumn]:
     """Upgrade to a revision and return its columns, by table and name."""
-    config = _config()
-    with database.across.transaction() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+    migrate.upgrade(database.url, revision)
     with database.across.read() as connection:
         return _of(connection)
 

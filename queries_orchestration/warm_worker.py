@@ -1,4 +1,4 @@
-"""The app that `celery --app queries_orchestration.orchestration.warm_worker worker` runs.
+"""The app that `celery --app queries_orchestration.warm_worker worker` runs.
 
 Its broker is that of the launcher in the dagster.yaml of DAGSTER_HOME. The definitions are loaded
 here, once, before the worker makes its children: they share that memory, and no run waits for an
