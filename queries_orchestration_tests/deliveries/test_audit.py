@@ -218,4 +218,4 @@ def test_a_refused_link_is_no_download(house: House) -> None:
     with pytest.raises(LinkRefused):
         open_public_link(house.backends, token, record=True)
 
-    assert actions(house) == []
+    assert actions(house) == ["refused"]
