@@ -21,6 +21,8 @@ ACROSS: Final = {
     "deliveries/check.py": "what is not well anywhere",
     "deliveries/dispatch.py": "hop 1: the pass",
     "deliveries/notify.py": "the notices that wait",
+    "deliveries/offer_round.py": "how the pass of a lane's sensor went",
+    "deliveries/passes.py": "how the pass of a dispatcher went",
     "deliveries/provider_events.py": "a delivery is looked up by its Message-ID",
     "deliveries/recover.py": "the receives and offers that are lost",
     "deliveries/stop_dispatch.py": "all dispatching is stopped and started",
@@ -32,8 +34,11 @@ ACROSS: Final = {
     "orchestration/taking.py": "whether all dispatching is stopped",
     "receives/publish.py": "offers, which are counted over all workspaces",
     "receives/start.py": "work is looked up by its key, and offered",
+    "retention/retain.py": "the workspaces, one after the other",
+    "retention/runs.py": "whether what a run of Dagster worked on is done",
     "store/migrate.py": "migrations",
     "store/wall.py": "the wall itself",
+    "telling/metrics.py": "what the metrics tell of all",
     "web/asked.py": "who asks is looked up by the names in their token",
 }
 """Each module, with what is nobody's or not known to be somebody's yet."""

@@ -15,7 +15,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.store import database
-from queries_orchestration.store.database import Database
+from queries_orchestration.store.database import Across, Database
 from queries_orchestration.store.roles import WORKSPACE_VARIABLE, Roles, roles_of, without_roles
 from queries_orchestration.store.tables import counters, metadata, workspaces
 
@@ -48,19 +48,11 @@ def raise_wall(url: str, *, owner_url: str) -> None:
     parsed, roles = roles_of(make_url(url))
     if roles is None:
         return
-    across = Database(without_roles(owner_url)).across
-    with across.transaction() as connection:
-        database.take_turn(connection, _RAISING)
-        _make_roles(connection, roles, login=str(parsed.username))
-        _let_in(connection, roles)
-    for table in metadata.sorted_tables:
-        # Each by itself: whoever works waits for one table at most.
-        with across.transaction() as connection:
-            database.take_turn(connection, _RAISING)
-            connection.execute(text(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'"))
-            _grant(connection, roles, table)
-            if workspace_column(table):
-                _guard(connection, roles, table)
+    owner = Database(without_roles(owner_url), kept_connections=1)
+    try:
+        _raise(owner.across, roles, login=str(parsed.username))
+    finally:
+        owner.close()
 
 
 def faults(url: str) -> list[str]:
@@ -92,6 +84,21 @@ def faults(url: str) -> list[str]:
 def is_asked_for(url: str) -> bool:
     """Tell whether the address names the roles of a wall."""
     return roles_of(make_url(url))[1] is not None
+
+
+def _raise(across: Across, roles: Roles, *, login: str) -> None:
+    with across.transaction() as connection:
+        database.take_turn(connection, _RAISING)
+        _make_roles(connection, roles, login=login)
+        _let_in(connection, roles)
+    for table in metadata.sorted_tables:
+        # Each by itself: whoever works waits for one table at most.
+        with across.transaction() as connection:
+            database.take_turn(connection, _RAISING)
+            connection.execute(text(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'"))
+            _grant(connection, roles, table)
+            if workspace_column(table):
+                _guard(connection, roles, table)
 
 
 def _make_roles(connection: Connection, roles: Roles, *, login: str) -> None:
