@@ -14,7 +14,7 @@ from queries_orchestration.communications.mailbox import Mailbox
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.model.errors import InvalidSettings
 from queries_orchestration.receives.backends import open_backends
-from queries_orchestration.settings import Settings, load_settings, secret_variables
+from queries_orchestration.settings import Settings, load_settings
 from queries_orchestration.settings_checks import LONGEST_SECONDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
@@ -24,7 +24,7 @@ KEYS = {"QUERIES_LINK_KEYS": f"a:{'k' * 40}"}
 PASSWORD = "tr0ub4dor"
 
 
-def _refusal(environment: dict[str, str]) -> str:
+def refusal(environment: dict[str, str]) -> str:
     with pytest.raises(InvalidSettings) as refused:
         load_settings(environment)
     assert refused.value.code == "invalid_settings"
@@ -184,7 +184,7 @@ def test_a_home_of_any_name_holds_its_own_parts(tmp_path: Path, name: str) -> No
 @pytest.mark.parametrize("variable", DURATIONS)
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "-inf", "1e300", "604800.5"])
 def test_a_duration_is_above_zero_and_at_most_a_week(variable: str, text: str) -> None:
-    message = _refusal({variable: text})
+    message = refusal({variable: text})
 
     assert message == f"{variable} must be greater than 0 and at most 604800 seconds."
 
@@ -192,17 +192,17 @@ def test_a_duration_is_above_zero_and_at_most_a_week(variable: str, text: str) -
 @pytest.mark.parametrize("variable", DURATIONS)
 @pytest.mark.parametrize("text", ["soon", "1,5", "5s", "0x10", "1 000"])
 def test_a_duration_is_a_number(variable: str, text: str) -> None:
-    assert _refusal({variable: text}) == f"{variable} must be a number."
+    assert refusal({variable: text}) == f"{variable} must be a number."
 
 
 @pytest.mark.parametrize("text", ["8.5e6", "8 MiB", "8388608.0", "many"])
 def test_a_size_is_a_whole_number(text: str) -> None:
-    assert _refusal({"QUERIES_PART_BYTES": text}) == "QUERIES_PART_BYTES must be a whole number."
+    assert refusal({"QUERIES_PART_BYTES": text}) == "QUERIES_PART_BYTES must be a whole number."
 
 
 def test_parts_are_as_large_as_object_stores_want_them_and_tests_may_make_smaller_ones() -> None:
     for text in ("5242879", "8", "0", "-8388608"):
-        assert _refusal({"QUERIES_PART_BYTES": text}) == (
+        assert refusal({"QUERIES_PART_BYTES": text}) == (
             "QUERIES_PART_BYTES must be at least 5242880."
         )
     assert load_settings({"QUERIES_PART_BYTES": "5242880"}).part_bytes == 5_242_880
@@ -212,7 +212,7 @@ def test_parts_are_as_large_as_object_stores_want_them_and_tests_may_make_smalle
 @pytest.mark.parametrize("variable", ["QUERIES_DEMO", "QUERIES_DAGSTER_UI_RUNS"])
 @pytest.mark.parametrize("text", ["true", "yes", "2", "01"])
 def test_a_switch_is_nought_or_one(variable: str, text: str) -> None:
-    assert _refusal({variable: text}) == f"{variable} must be 0 or 1."
+    assert refusal({variable: text}) == f"{variable} must be 0 or 1."
 
 
 @pytest.mark.parametrize("on", [False, True])
@@ -223,26 +223,26 @@ def test_a_switch_can_be_set_both_ways(on: bool) -> None:
 
 
 def test_a_token_for_metrics_that_can_be_guessed_is_refused_and_not_shown() -> None:
-    said = _refusal({"QUERIES_METRICS_TOKEN": "short-token-15c"})
+    said = refusal({"QUERIES_METRICS_TOKEN": "short-token-15c"})
     assert said.startswith("QUERIES_METRICS_TOKEN must have 16 characters at least")
     assert "short-token" not in said
 
 
 def test_a_form_of_the_log_that_there_is_not_is_refused() -> None:
-    said = _refusal({"QUERIES_LOG_FORMAT": "xml"})
+    said = refusal({"QUERIES_LOG_FORMAT": "xml"})
     assert said == "QUERIES_LOG_FORMAT must be one of text, json."
 
 
 @pytest.mark.parametrize("silence", ["20", "19.9"])
 def test_the_silence_is_longer_than_the_interval(silence: str) -> None:
-    assert _refusal({"QUERIES_HEARTBEAT_SILENCE": silence}) == (
+    assert refusal({"QUERIES_HEARTBEAT_SILENCE": silence}) == (
         "QUERIES_HEARTBEAT_SILENCE must be longer than QUERIES_HEARTBEAT_INTERVAL."
     )
 
 
 @pytest.mark.parametrize("wait", ["900", "901"])
 def test_a_delivery_that_waited_for_its_report_has_time_to_send_it(wait: str) -> None:
-    assert _refusal({"QUERIES_RENDER_WAIT": wait}) == (
+    assert refusal({"QUERIES_RENDER_WAIT": wait}) == (
         "QUERIES_RENDER_WAIT must be shorter than QUERIES_DELIVERY_DEADLINE: a delivery that"
         " waited for its report must have time to send it."
     )
@@ -260,7 +260,7 @@ def test_a_delivery_that_waited_for_its_report_has_time_to_send_it(wait: str) ->
 )
 @pytest.mark.parametrize("text", ["0", "-1", "1000001"])
 def test_a_report_has_a_row_and_not_too_many(variable: str, text: str) -> None:
-    assert _refusal({variable: text}) == f"{variable} must be from 1 to 1000000."
+    assert refusal({variable: text}) == f"{variable} must be from 1 to 1000000."
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_a_report_has_a_row_and_not_too_many(variable: str, text: str) -> None:
     ],
 )
 def test_a_database_that_cannot_be_used_is_refused_without_showing_its_url(url: str) -> None:
-    message = _refusal({"QUERIES_DATABASE_URL": url})
+    message = refusal({"QUERIES_DATABASE_URL": url})
 
     assert message.startswith("QUERIES_DATABASE_URL ")
     assert "sqlite:////folder/queries.db" in message
@@ -301,7 +301,7 @@ def test_a_database_that_cannot_be_used_is_refused_without_showing_its_url(url: 
 )
 def test_the_owner_is_of_the_same_postgresql_database(url: str, database_url: str) -> None:
     given = {"QUERIES_DATABASE_URL": database_url, "QUERIES_MIGRATION_URL": url}
-    message = _refusal(given)
+    message = refusal(given)
 
     assert message.startswith("QUERIES_MIGRATION_URL is for PostgreSQL, and must name the same")
     assert PASSWORD not in message
@@ -330,7 +330,7 @@ def test_the_owner_is_of_the_same_postgresql_database(url: str, database_url: st
     ],
 )
 def test_a_web_address_that_leads_nowhere_is_refused(variable: str, said: str, url: str) -> None:
-    message = _refusal({variable: url})
+    message = refusal({variable: url})
 
     assert message.startswith(f"{variable} {said}. Write it as https://host")
     assert PASSWORD not in message
@@ -374,13 +374,13 @@ def test_what_the_backends_read_is_refused_where_they_are_opened(
     ],
 )
 def test_a_typo_is_refused_with_the_setting_that_was_meant(typo: str, meant: str) -> None:
-    message = _refusal({typo: PASSWORD})
+    message = refusal({typo: PASSWORD})
 
     assert message == f"{typo} is not a setting. Did you mean {meant}?"
 
 
 def test_a_variable_like_no_setting_is_refused_with_the_page_that_lists_them() -> None:
-    assert _refusal({"QUERIES_QXZ": "1"}) == (
+    assert refusal({"QUERIES_QXZ": "1"}) == (
         "QUERIES_QXZ is not a setting. docs/settings.md lists all."
     )
 
@@ -388,59 +388,8 @@ def test_a_variable_like_no_setting_is_refused_with_the_page_that_lists_them() -
 @given(name=st.from_regex(r"QUERIES_[A-Z_]{1,30}", fullmatch=True))
 def test_nothing_that_begins_like_a_setting_passes_unless_it_is_one(name: str) -> None:
     if name not in VARIABLES:
-        assert name in _refusal({name: "1"})
+        assert name in refusal({name: "1"})
 
 
 def test_other_variables_are_nobodys_business() -> None:
     assert load_settings({"MY_QUERIES_HOME": "x", "QUERIESX": "y"}) == load_settings({})
-
-
-SECRETS = {
-    "QUERIES_DATABASE_URL": f"postgresql+psycopg2://ann:{PASSWORD}@db.example.org/queries",
-    "QUERIES_MIGRATION_URL": f"postgresql+psycopg2://own:{PASSWORD}@db.example.org/queries",
-    "QUERIES_COMMUNICATIONS_URL": f"smtp://ann:{PASSWORD}@mail.example.org",
-    "QUERIES_SMTP_PASSWORD": PASSWORD,
-    "QUERIES_WEBHOOK_KEYS": f"a:{'w' * 40}",
-    "QUERIES_LINK_KEYS": f"a:{'k' * 40}",
-    "QUERIES_METRICS_TOKEN": "m" * 24,
-}
-
-
-def test_these_settings_are_secrets_and_the_page_says_so() -> None:
-    assert secret_variables() == list(SECRETS)
-    told = re.findall(r"`(QUERIES_\w+)_FILE`", PAGE.read_text())
-    assert told == list(SECRETS)
-
-
-@pytest.mark.parametrize("variable", SECRETS)
-def test_a_secret_may_be_the_first_line_of_a_file(tmp_path: Path, variable: str) -> None:
-    file = tmp_path / "secret"
-    file.write_text(f"{SECRETS[variable]}\nmore\n")
-    owned = {"QUERIES_DATABASE_URL": SECRETS["QUERIES_DATABASE_URL"]}
-    others = owned if variable == "QUERIES_MIGRATION_URL" else {}
-    assert load_settings({f"{variable}_FILE": str(file), **others}) == load_settings(
-        {variable: SECRETS[variable], **others}
-    )
-
-
-@pytest.mark.parametrize("variable", SECRETS)
-@pytest.mark.parametrize("content", [None, b"", b"\n", b"\xff"])
-def test_a_file_without_a_secret_is_refused(
-    tmp_path: Path, variable: str, content: bytes | None
-) -> None:
-    file = tmp_path / "secret"
-    if content is not None:
-        file.write_bytes(content)
-    assert _refusal({f"{variable}_FILE": str(file)}) == (
-        f"{variable}_FILE names no file that can be read and begins with what it should hold."
-    )
-
-
-@pytest.mark.parametrize("variable", SECRETS)
-def test_a_secret_is_given_in_one_place(tmp_path: Path, variable: str) -> None:
-    message = _refusal({variable: PASSWORD, f"{variable}_FILE": str(tmp_path)})
-    assert message == f"{variable} and {variable}_FILE are both set: keep one."
-
-
-def test_what_is_no_secret_is_in_no_file() -> None:
-    assert "QUERIES_HOME_FILE is not a setting." in _refusal({"QUERIES_HOME_FILE": "/x"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,51 +10,28 @@ import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.deliveries import schedule_changes
-from queries_orchestration.deliveries.backfill import Backfilled, backfill, backfill_range
+from queries_orchestration.deliveries.backfill import Backfilled, backfill_range
 from queries_orchestration.deliveries.resolve import resolve
 from queries_orchestration.deliveries.stop_dispatch import start_dispatch, stop_dispatch
-from queries_orchestration.model.audit import OPERATOR, By
+from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.backfills import CALLED_OFF, HISTORY
-from queries_orchestration.model.errors import NotFound, Refused
+from queries_orchestration.model.errors import Refused
 from queries_orchestration.receives.start import NothingToDo, start
 from queries_orchestration.settings import DELIVERY_LANE, REPORT_LANE
 from queries_orchestration.store import tables
 from queries_orchestration.store.missed import miss_waiting, record_missed
-from queries_orchestration_tests.deliveries.audited import MORE, actions, only
-from queries_orchestration_tests.house import MONDAY, SET_UP, WEEK, House
+from queries_orchestration_tests.deliveries.backfilled import (
+    FRIDAY,
+    HOURLY,
+    SATURDAY,
+    SUNDAY,
+    at,
+    fill,
+    hours,
+    of_hourly,
+)
+from queries_orchestration_tests.house import MONDAY, WEEK, House
 from queries_orchestration_tests.report_house import build_report_house
-
-HOURLY = """\
-workspace: {{name: acme}}
-schedules:
-  hourly: {{title: Hourly, query: all-orders, owner: ada, cron: {cron}, time_zone: UTC,
-    format: csv, recipients: [bob]{more}}}
-"""
-FRIDAY = SET_UP.date()
-"""The day of the catalog, which is applied at 07:00 by UTC."""
-SATURDAY = FRIDAY + timedelta(days=1)
-SUNDAY = FRIDAY + timedelta(days=2)
-
-
-def at(day: date, hour: int, minute: int = 0) -> datetime:
-    return datetime(day.year, day.month, day.day, hour, minute, tzinfo=UTC)
-
-
-def fill(house: House, day: date, **more: Any) -> Backfilled:
-    return backfill(house.backends, day, **({"by": OPERATOR} | more))
-
-
-def of_hourly(house: House) -> dict[str, Any]:
-    return {"workspace_id": house.workspace_id, "schedule_id": house.schedule("hourly").id}
-
-
-def hours(house: House, day: date, via: str = "backfill") -> list[int]:
-    """The hours of a day whose slots came in by some way."""
-    return [
-        one.slot.hour
-        for one in house.history("hourly")
-        if one.slot is not None and one.slot.date() == day and one.via == via
-    ]
 
 
 @pytest.fixture
@@ -336,75 +313,6 @@ def test_while_all_dispatching_is_stopped_nothing_is_admitted(house: House) -> N
 
     start_dispatch(house.backends, by=OPERATOR, name="root", reason="Test.")
     assert fill(house, MONDAY.date()) == Backfilled(missed=1)
-
-
-def test_a_person_backfills_what_they_have_authority_over(house: House) -> None:
-    house.apply(MORE)
-    house.dispatch(MONDAY + WEEK + timedelta(hours=2))
-    own = {"workspace_id": house.workspace_id}
-    schedule_id = house.schedule().id
-
-    for name in ("gus", "bob"):
-        assert fill(house, MONDAY.date(), by=house.by(name), **own) == Backfilled()
-    with pytest.raises(NotFound):  # who is not active any more
-        fill(house, MONDAY.date(), by=house.by("dan"), **own)
-    for name in ("gus", "bob", "dan"):
-        with pytest.raises(NotFound, match="not yours"):
-            fill(house, MONDAY.date(), by=house.by(name), schedule_id=schedule_id, **own)
-    with pytest.raises(Refused) as refused:
-        fill(house, MONDAY.date(), by=house.by("root"))
-    assert refused.value.code == "no_workspace"
-    assert actions(house) == []
-
-    assert fill(house, MONDAY.date(), by=house.by("root"), **own) == Backfilled(missed=2)
-    assert actions(house) == ["backfill_launched"] * 2
-
-
-def test_who_asked_is_in_the_audit_trail_once_for_a_schedule_that_had_something(
-    house: House,
-) -> None:
-    house.dispatch(MONDAY + WEEK)
-    by = By(via="dagster-ui", person_id=house.person("ada"))
-    asked = {"workspace_id": house.workspace_id, "schedule_id": house.schedule().id}
-
-    for _ in range(2):
-        fill(house, MONDAY.date(), by=by, **asked)
-
-    event = only(house, "backfill_launched")
-    assert (event.by, event.subject.kind, event.subject.id) == (
-        by,
-        "schedule",
-        house.schedule().id,
-    )
-    assert event.at == house.history()[0].admitted_at
-
-
-def test_of_unknown_workspaces_and_schedules_and_of_others_there_is_none(house: House) -> None:
-    house.clock.at = MONDAY
-    for asked in (
-        {"workspace_id": "unknown"},
-        {"workspace_id": house.workspace_id, "schedule_id": "unknown"},
-        {"workspace_id": "other", "schedule_id": house.schedule().id},
-        {"workspace_id": house.workspace_id, "by": By(via="dagster-ui", person_id="unknown")},
-    ):
-        with pytest.raises(NotFound):
-            fill(house, MONDAY.date(), **asked)
-
-
-def test_a_schedule_that_cannot_be_read_is_passed_over_and_stops_no_other(house: House) -> None:
-    house.apply(MORE)
-    house.dispatch(MONDAY + WEEK)
-    second = house.schedule("second").id
-    with house.backends.database.across.transaction() as connection:
-        connection.execute(
-            sa.update(tables.schedules)
-            .where(tables.schedules.c.id == second)
-            .values(time_zone="Mars/Olympus")
-        )
-
-    done = fill(house, MONDAY.date())
-
-    assert done == Backfilled(missed=1, passed_over=((second, "unknown_time_zone"),))
 
 
 def test_a_range_is_each_of_its_days_and_refused_before_anything_is_admitted(
