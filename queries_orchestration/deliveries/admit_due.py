@@ -25,10 +25,10 @@ from queries_orchestration.model.turns import in_turns
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import unforeseen_told
 from queries_orchestration.store import (
+    admissions,
     cross_workspace,
     dispatch_stops,
     missed as missed_slots,
-    occurrences,
     schedules,
 )
 from queries_orchestration.store.cross_workspace import DueSchedule
@@ -133,7 +133,7 @@ def _admit(
     held = schedules.hold_due(connection, [(one.workspace_id, one.id) for one in due], at)
     turns = [_turn(schedule, at) for schedule in held]
     schedules.advance(connection, {turn.of: turn.following for turn in turns})
-    admitted = occurrences.admit_slots(
+    admitted = admissions.admit_slots(
         connection,
         [(*turn.of, slot) for turn in turns for slot in turn.slots],
         via="recurrence",

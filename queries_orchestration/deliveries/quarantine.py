@@ -16,7 +16,7 @@ from queries_orchestration.deliveries.streaks import PAUSED_BEFORE, follow_up, p
 from queries_orchestration.model.errors import QueriesError, StoreUnavailable
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.receives.boundary import unforeseen_told
-from queries_orchestration.store import missed, occurrences, schedules
+from queries_orchestration.store import admissions, missed, schedules
 from queries_orchestration.store.cross_workspace import DueSchedule
 from queries_orchestration.store.database import attempt
 
@@ -67,7 +67,7 @@ def _fail_slot(
 ) -> Settled:
     slot = schedules.next_slot_of(connection, due.workspace_id, due.id)
     key = slot_key(due.id, slot)
-    occurrences.fail_slot(
+    admissions.fail_slot(
         connection,
         due.workspace_id,
         key=key,

@@ -19,7 +19,7 @@ from queries_orchestration.model.errors import Refused
 from queries_orchestration.model.ids import new_id, request_key
 from queries_orchestration.model.reasons import check_reason
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import audit, exports, occurrences, resends
+from queries_orchestration.store import admissions, audit, exports, occurrences, resends
 from queries_orchestration.store.occurrences import Occurrence
 from queries_orchestration.store.schedules import Schedule
 
@@ -77,7 +77,7 @@ def resend(
             raise refusal
         key = request_key(schedule.id, new_id())
         with connection.begin_nested() as attempt:
-            occurrences.admit_request(
+            admissions.admit_request(
                 connection,
                 workspace_id,
                 key=key,

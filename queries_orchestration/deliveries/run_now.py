@@ -16,7 +16,7 @@ from queries_orchestration.model.errors import NotFound, Refused
 from queries_orchestration.model.ids import new_id, request_key
 from queries_orchestration.model.reasons import check_reason
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.store import audit, occurrences
+from queries_orchestration.store import admissions, audit, occurrences
 from queries_orchestration.store.occurrences import Occurrence
 
 
@@ -89,7 +89,7 @@ def run_now(
                 at=at,
                 environment=backends.environment,
             )
-            admitted = occurrences.admit_request(
+            admitted = admissions.admit_request(
                 connection,
                 workspace_id,
                 key=key,

@@ -17,7 +17,8 @@ from queries_orchestration.model.backfills import TakenBack
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.settings import DELIVERY_LANE, MAX_RECEIVES
 from queries_orchestration.store import database
-from queries_orchestration.store.occurrences import BACKFILL, insert_into, same_work
+from queries_orchestration.store.admissions import insert_into
+from queries_orchestration.store.occurrences import BACKFILL, same_work
 from queries_orchestration.store.tables import claims, deliveries, occurrences
 
 

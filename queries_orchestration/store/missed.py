@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, Connection, select, tuple_, update
 
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.store import claims as claims_store, counters, database
+from queries_orchestration.store.admissions import insert_into
 from queries_orchestration.store.occurrences import (
     BACKFILL,
     follows_unsettled,
-    insert_into,
     same_work,
 )
 from queries_orchestration.store.tables import claims, occurrences

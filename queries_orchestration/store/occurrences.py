@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
-from queries_orchestration.model.errors import QueriesError
-from queries_orchestration.model.ids import slot_key
-from queries_orchestration.settings import DELIVERY_LANE
 from queries_orchestration.store import claims as claims_store, counters
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.rows import comes_after, every, one_or_none
@@ -139,126 +134,6 @@ def of_click(
     )
 
 
-def admit_slots(
-    connection: Connection,
-    slots: Collection[tuple[str, str, datetime]],
-    *,
-    via: str,
-    at: datetime,
-) -> set[str]:
-    """Insert the occurrences of slots, which then wait; returns the keys of those that were new.
-
-    Args:
-        slots: the workspace and the schedule of each, and its instant.
-    """
-    if not slots:
-        return set()
-    rows = [
-        {
-            "workspace_id": workspace_id,
-            "key": slot_key(schedule_id, slot),
-            "schedule_id": schedule_id,
-            "slot": slot,
-            "via": via,
-            "admitted_at": at,
-        }
-        for workspace_id, schedule_id, slot in slots
-    ]
-    inserting = insert_into(connection).on_conflict_do_nothing()
-    new = connection.execute(
-        inserting.returning(occurrences.c.workspace_id, occurrences.c.key), rows
-    ).all()
-    claims_store.let_wait(
-        connection, [(row.workspace_id, row.key) for row in new], lane=DELIVERY_LANE
-    )
-    return {row.key for row in new}
-
-
-def fail_slot(
-    connection: Connection,
-    workspace_id: str,
-    *,
-    key: str,
-    schedule_id: str,
-    slot: datetime,
-    via: str,
-    at: datetime,
-    failed_with: QueriesError,
-) -> bool:
-    """Insert the occurrence of a slot as failed already; False if it is there.
-
-    Args:
-        failed_with: why its schedule cannot be dispatched.
-    """
-    inserted = _insert_once(
-        connection,
-        {
-            "workspace_id": workspace_id,
-            "key": key,
-            "schedule_id": schedule_id,
-            "slot": slot,
-            "via": via,
-            "admitted_at": at,
-            "outcome": "failed",
-            "code": failed_with.code,
-            "message": failed_with.message,
-            "settled_at": at,
-        },
-    )
-    if inserted:
-        _count(connection, "failed", failed_with.code)
-    return inserted
-
-
-def admit_request(
-    connection: Connection,
-    workspace_id: str,
-    *,
-    key: str,
-    schedule_id: str,
-    requested_by: str,
-    client_key: str | None,
-    via: str,
-    reason: str | None,
-    export_id: str,
-    source_changed: bool,
-    at: datetime,
-    purpose: str = "delivery",
-) -> bool:
-    """Insert the occurrence that a person asks for; False if the same click has made one."""
-    inserted = _insert_once(
-        connection,
-        {
-            "workspace_id": workspace_id,
-            "key": key,
-            "schedule_id": schedule_id,
-            "requested_by": requested_by,
-            "actor_id": requested_by,
-            "client_key": client_key,
-            "via": via,
-            "purpose": purpose,
-            "reason": reason,
-            "export_id": export_id,
-            "source_changed": source_changed,
-            "admitted_at": at,
-        },
-    )
-    if inserted:
-        claims_store.wait(connection, workspace_id, key, lane=DELIVERY_LANE)
-    return inserted
-
-
-def _insert_once(connection: Connection, values: dict[str, Any]) -> bool:
-    inserting = insert_into(connection).values(values).on_conflict_do_nothing()
-    return connection.execute(inserting).rowcount == 1
-
-
-def insert_into(connection: Connection) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT of occurrences that can pass over those that are there."""
-    is_postgresql = connection.dialect.name == "postgresql"
-    return postgresql.insert(occurrences) if is_postgresql else sqlite.insert(occurrences)
-
-
 def missed_since_the_last(
     connection: Connection, workspace_id: str, schedule_id: str, *, before: datetime
 ) -> int:
@@ -376,10 +251,11 @@ def write_outcome(
         .values(outcome=outcome, code=code, message=message, settled_at=at)
     )
     if written.rowcount == 1:
-        _count(connection, outcome, code)
+        count_outcome(connection, outcome, code)
 
 
-def _count(connection: Connection, outcome: str, code: str | None) -> None:
+def count_outcome(connection: Connection, outcome: str, code: str | None) -> None:
+    """Count how an occurrence ended, with what ends it."""
     counters.count(connection, counters.OCCURRENCES_SETTLED, label=outcome, code=code)
 
 

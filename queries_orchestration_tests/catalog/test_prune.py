@@ -15,7 +15,7 @@ from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.catalog.changes import CatalogChanges
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.ids import new_id
-from queries_orchestration.store import datasets, exports, occurrences, people, schedules
+from queries_orchestration.store import admissions, datasets, exports, people, schedules
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.tables import audit_events, metadata
@@ -54,7 +54,7 @@ def admit(database: Database) -> None:
     """Give the schedule ``morning`` an occurrence, which nothing may take away."""
     schedule = schedule_of(database)
     with database.across.transaction() as connection:
-        assert occurrences.admit_slots(
+        assert admissions.admit_slots(
             connection,
             [(schedule.workspace_id, schedule.id, FIRST_SLOT)],
             via="recurrence",
@@ -334,7 +334,7 @@ def test_a_schedule_that_gets_its_first_occurrence_meanwhile_is_ended(
     schedule = schedule_of(database)
     with ThreadPoolExecutor(1) as pool:
         with database.across.transaction() as connection:
-            occurrences.admit_slots(
+            admissions.admit_slots(
                 connection,
                 [(schedule.workspace_id, schedule.id, FIRST_SLOT)],
                 via="recurrence",

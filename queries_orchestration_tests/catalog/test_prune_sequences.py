@@ -16,7 +16,14 @@ from sqlalchemy import Connection
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.catalog.changes import CatalogChanges
 from queries_orchestration.model.audit import OPERATOR
-from queries_orchestration.store import datasets, occurrences, people, schedules, sources
+from queries_orchestration.store import (
+    admissions,
+    datasets,
+    occurrences,
+    people,
+    schedules,
+    sources,
+)
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.catalog.acme import NOW, touched, workspace_of
 
@@ -134,7 +141,7 @@ def _admit_all(connection: Connection, workspace_id: str, names: set[str], at: d
         for row in schedules.listing(connection, workspace_id)
         if row.name in names and row.state == "active"
     ]
-    return len(occurrences.admit_slots(connection, slots, via="recurrence", at=at))
+    return len(admissions.admit_slots(connection, slots, via="recurrence", at=at))
 
 
 @settings(max_examples=25)

@@ -20,6 +20,7 @@ from queries_orchestration.model.ids import slot_key
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.start import NothingToDo, start as start_run
 from queries_orchestration.store import (
+    admissions,
     claims,
     cross_workspace,
     database as store_database,
@@ -110,7 +111,7 @@ def test_a_slot_is_admitted_once(database: Database) -> None:
     def admit(*slots: datetime) -> set[str]:
         with database.across.transaction() as connection:
             named = [("acme", "acme-schedule", slot) for slot in slots]
-            return occurrences.admit_slots(connection, named, via="recurrence", at=SLOT)
+            return admissions.admit_slots(connection, named, via="recurrence", at=SLOT)
 
     assert admit(SLOT) == {slot_key("acme-schedule", SLOT)}
     known = everything(database)
