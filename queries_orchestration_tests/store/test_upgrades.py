@@ -50,6 +50,37 @@ def test_a_migration_takes_nothing_from_the_version_before_it(
             assert column["nullable"] or column["default"] is not None, place
 
 
+@pytest.mark.parametrize("database_kind", ["postgresql"])
+@pytest.mark.parametrize(
+    ("before", "index", "on"),
+    [
+        ("0010", "ix_claims_waiting", "claims (lane)"),
+        ("0011", "ix_downloads_export", "downloads (export_id)"),
+    ],
+)
+def test_an_index_whose_building_was_broken_off_is_built_anew(
+    database_url: str, before: str, index: str, on: str
+) -> None:
+    database = Database(database_url)
+    migrate.upgrade(database_url, before)
+    with database.across.transaction() as connection:
+        connection.execute(sa.text(f"CREATE INDEX {index} ON {on}"))
+        connection.execute(
+            sa.text("UPDATE pg_index SET indisvalid = false WHERE indexrelid = :i ::regclass"),
+            {"i": index},
+        )
+
+    migrate.upgrade(database_url)
+
+    with database.across.read() as connection:
+        built = sa.text(
+            "SELECT indisvalid, indnatts FROM pg_index WHERE indexrelid = :i ::regclass"
+        )
+        is_valid, columns = connection.execute(built, {"i": index}).one()
+    assert is_valid
+    assert columns > 1  # ours, not what was there
+
+
 def test_a_database_of_a_later_version_is_ready_for_this_one(store_url: str) -> None:
     database = Database(as_owner(store_url))
     with database.across.transaction() as connection:

@@ -9,11 +9,18 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from queries_orchestration.store.migrations.indexes import Index, build
+
 revision = "0012"
 down_revision = "0011"
 branch_labels = None
 depends_on = None
 
+# Without them each export or occurrence that goes would read all downloads.
+_INDEXES = (
+    Index("ix_downloads_export", "downloads", ("workspace_id", "export_id")),
+    Index("ix_downloads_occurrence", "downloads", ("workspace_id", "occurrence_key")),
+)
 _BEFORE = (
     "export_asked",
     "export_cancelled",
@@ -50,6 +57,7 @@ _EVENTS_SQLITE = (
 
 
 def upgrade() -> None:
+    build(_INDEXES)
     op.create_table(
         "monthly_deliveries",
         sa.Column("workspace_id", sa.String(length=26), nullable=False),
@@ -115,9 +123,6 @@ def upgrade() -> None:
         ),
         sa.CheckConstraint("exports >= 1", name=op.f("ck_monthly_exports_exports")),
     )
-    # Without them each export or occurrence that goes would read all downloads.
-    op.create_index("ix_downloads_export", "downloads", ["workspace_id", "export_id"])
-    op.create_index("ix_downloads_occurrence", "downloads", ["workspace_id", "occurrence_key"])
     _know(_NOW)
 
 
@@ -135,8 +140,8 @@ def downgrade() -> None:
     if not _is_sqlite():
         op.execute("ALTER TABLE audit_events ENABLE TRIGGER USER")
     _know(_BEFORE)
-    op.drop_index("ix_downloads_occurrence", table_name="downloads")
-    op.drop_index("ix_downloads_export", table_name="downloads")
+    for index in _INDEXES:
+        op.drop_index(index.name, table_name=index.table)
     op.drop_table("monthly_exports")
     op.drop_table("monthly_deliveries")
 
