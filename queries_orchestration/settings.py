@@ -30,10 +30,13 @@ EXPORT_LANE: Final = "export"
 REPORT_LANE: Final = "report"
 
 LANE_WIDTHS: Final[Mapping[str, int]] = {DELIVERY_LANE: 3, EXPORT_LANE: 2, REPORT_LANE: 1}
-"""Runs at once per lane; ``dagster.yaml`` states the same numbers."""
+"""How much work of a lane is done at once."""
 
 BACKFILL_LANE: Final = "backfill"
-"""Of the runs that admit what is to be backfilled; ``dagster.yaml`` lets one go at a time."""
+"""Of the runs that admit what is to be backfilled; what they admit is in the lane of deliveries."""
+
+RUN_LIMITS: Final[Mapping[str, int]] = {**LANE_WIDTHS, BACKFILL_LANE: 1}
+"""Runs at once that ``dagster.yaml`` allows each lane: the same numbers stand there."""
 
 MAX_RECEIVES: Final = 3
 

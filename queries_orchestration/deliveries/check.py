@@ -26,7 +26,7 @@ from queries_orchestration.model.errors import (
     QueriesError,
     UnreadableRow,
 )
-from queries_orchestration.settings import DELIVERY_LANE, LANE_WIDTHS, MAX_RECEIVES, Settings
+from queries_orchestration.settings import DELIVERY_LANE, MAX_RECEIVES, RUN_LIMITS, Settings
 from queries_orchestration.store import database, dispatch_stops, dispatchers, health, vitals
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER, Heartbeat
@@ -239,7 +239,7 @@ def _lanes(limits: Mapping[str, object] | None) -> list[Finding]:
             message=f"dagster.yaml in DAGSTER_HOME lets {limits.get(lane, 'any number of')} runs of"
             f" lane {lane} go at once, not {width}: set the limit of the tag queries/lane there.",
         )
-        for lane, width in LANE_WIDTHS.items()
+        for lane, width in RUN_LIMITS.items()
         if limits.get(lane) != width
     ]
 

@@ -43,15 +43,12 @@ def test_it_tells_what_it_admits_of_each_day_and_does_it_once(
     told = call(late_house.environment, *asked, "--json").json()
 
     assert told["admitted"] == 2
-    assert [(one["day"], one["missed"], one["missing"]) for one in told["days"]] == [
-        (day(3), 1, 0),
-        (day(2), 1, 0),
-        (day(1), 0, 0),
-    ]
+    found = [(one["day"], one["missed"], one["missing"], one["failed"]) for one in told["days"]]
+    assert found == [(day(3), 1, 0, 0), (day(2), 1, 0, 0), (day(1), 0, 0, 0)]
     again = call(late_house.environment, *asked)
     assert again.status == 0
-    assert again.out.splitlines()[0].split() == ["DAY", "MISSED", "MISSING"]
-    assert again.out.splitlines()[1].split() == [day(3), "0", "0"]
+    assert again.out.splitlines()[0].split() == ["DAY", "MISSED", "MISSING", "FAILED"]
+    assert again.out.splitlines()[1].split() == [day(3), "0", "0", "0"]
     history = call(late_house.environment, "history", "daily").out
     assert " ".join(history.split()).count("backfilled, admitted at") == 2
     assert "missed before: A newer slot" in " ".join(history.split())

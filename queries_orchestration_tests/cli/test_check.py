@@ -178,6 +178,7 @@ def test_a_slot_that_waits_for_an_earlier_one_is_not_stuck_itself(house: House, 
         ("limit: 2", "limit: 4", "lets 4 runs of lane export go at once, not 2"),
         ("value: report", "value: reports", "lets any number of runs of lane report go at once"),
         ("limit: 3", "limit: {env: LIMIT}", "runs of lane delivery go at once, not 3"),
+        ("value: backfill", "value: other", "lets any number of runs of lane backfill go at once"),
     ],
 )
 def test_lane_limits_of_dagster_that_are_not_those_of_the_settings_are_told(
@@ -200,7 +201,7 @@ def test_a_dagster_yaml_without_limits_limits_no_lane(
     small_house.dispatch(small_house.clock.at)
     _put_dagster_yaml(small_house, content)
 
-    assert len(_findings(call(small_house.environment, "check", "--json"))) == 3
+    assert len(_findings(call(small_house.environment, "check", "--json"))) == 4
 
 
 def test_before_init_it_says_what_is_missing_and_makes_nothing(place: Place, call: Call) -> None:
@@ -217,7 +218,7 @@ def test_before_init_it_says_what_is_missing_and_makes_nothing(place: Place, cal
 def test_a_database_that_lacks_a_migration_is_told(house: House, call: Call) -> None:
     owned = Database(as_owner(house.backends.database.url))
     with owned.across.transaction() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0000'"))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0010'"))
 
     (finding,) = _findings(call(house.environment, "check", "--json"))
 

@@ -11,7 +11,7 @@ from dagster import DagsterInstance
 from dagster._core.definitions.run_request import InstigatorType
 from dagster._core.scheduler.instigation import TickStatus
 
-from queries_orchestration.settings import BACKFILL_LANE, LANE_WIDTHS
+from queries_orchestration.settings import RUN_LIMITS
 
 DAGSTER_YAML = Path(__file__).parents[2] / "dagster.yaml"
 
@@ -31,14 +31,14 @@ def test_the_lane_limits_are_the_lane_widths_of_the_settings(instance: DagsterIn
         for limit in limits.tag_concurrency_limits
         if limit["key"] == "queries/lane"
     }
-    assert lanes == {**LANE_WIDTHS, BACKFILL_LANE: 1}
+    assert lanes == RUN_LIMITS
     assert len(limits.tag_concurrency_limits) == len(lanes)
 
 
 def test_full_lanes_leave_room_for_other_runs(instance: DagsterInstance) -> None:
     limits = instance.get_concurrency_config().run_queue_config
     assert limits is not None
-    assert limits.max_concurrent_runs > sum(LANE_WIDTHS.values()) + 1
+    assert limits.max_concurrent_runs > sum(RUN_LIMITS.values())
 
 
 def test_no_run_goes_on_for_ever(instance: DagsterInstance) -> None:
