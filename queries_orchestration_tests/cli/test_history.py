@@ -96,6 +96,7 @@ def test_each_slot_is_told_with_what_each_recipient_got(house: House, call: Call
             "next_slot": "2027-01-11T07:00:00+00:00",
             "failure_streak": 0,
             "transfers": [],
+            "months": [],
         }
     ]
 

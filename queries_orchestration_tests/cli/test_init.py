@@ -173,7 +173,8 @@ def test_it_refuses_a_database_of_a_later_version_and_leaves_it_alone(
         "later_database: The application database was made by a later version of `queries`:"
         " use that one.\n"
     )
-    assert call(place.environment, "history", "--json").refusal()["code"] == "not_initialised"
+    # What is there can be used: this version may be on its way out, or what one goes back to.
+    assert call(place.environment, "history", "--json").status == 0
     with sa.create_engine(as_owner(store_url)).connect() as connection:
         assert connection.scalar(sa.text("SELECT version_num FROM alembic_version")) == "9999"
 

@@ -56,6 +56,14 @@ DEV_CATALOG = CATALOG.replace(
     "    owner: ada\n"
     "    cron: 0 8 * * 1\n"
     "    format: pdf\n"
+    "    recipients: [cyd]\n"
+    "  daily:\n"
+    "    title: Each day\n"
+    "    query: all-orders\n"
+    "    owner: ada\n"
+    "    cron: 0 0 * * *\n"
+    "    time_zone: UTC\n"
+    "    format: csv\n"
     "    recipients: [cyd]\n",
 )
 
