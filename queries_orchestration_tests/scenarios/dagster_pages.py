@@ -67,6 +67,31 @@ class DagsterPages:
             links=set(links),
         )
 
+    def backfill(self, job: str, first: str, last: str) -> str:
+        """Launch a range of a job's partitions by its dialog; returns the id of the backfill."""
+        self._page.goto(f"{self._url}/locations/queries_orchestration/jobs/{job}/partitions")
+        self._page.get_by_role("button", name="Launch backfill").click()
+        chosen = self._page.get_by_placeholder(re.compile("^ex: "))
+        chosen.fill(f"[{first}...{last}]")
+        chosen.press("Enter")
+        self._page.get_by_role("dialog").get_by_role(
+            "button", name=re.compile(r"Submit \d+ runs?")
+        ).click()
+        link = self._page.locator("a[href*='/runs/b/']").first
+        return (link.get_attribute("href") or "").split("/runs/b/")[1]
+
+    def read_backfill(self, backfill_id: str) -> list[str]:
+        """Read the page of a backfill that has ended: how many runs it targeted, and how they are.
+
+        These are: targeted, in progress, succeeded, failed.
+        """
+        self._page.goto(f"{self._url}/runs/b/{backfill_id}")
+        page = self._page.locator("body")
+        expect(page).to_contain_text("Succeeded\n", timeout=PATIENCE)
+        expect(page).to_contain_text("100% completed", timeout=PATIENCE)
+        counts = re.search(r"(\d+)\t(\d+)\t(\d+)\t(\d+)", page.inner_text())
+        return list(counts.groups()) if counts else []
+
     def read_plots(self, asset: str) -> set[str]:
         """Open the plots of an asset; returns the names of what is plotted."""
         self._page.goto(f"{self._url}/assets/{asset}?view=overview")

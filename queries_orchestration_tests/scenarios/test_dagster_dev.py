@@ -9,12 +9,13 @@ import shutil
 import signal
 import urllib.request
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
 import sqlalchemy as sa
+from dagster._core.execution.backfill import BULK_ACTION_TERMINAL_STATUSES
 from pypdf import PdfReader
 
 from queries_orchestration.deliveries.run_now import run_now
@@ -219,6 +220,47 @@ def test_a_person_runs_a_schedule_from_the_launchpad_and_reads_in_the_ui_what_ca
         in told.links
     )
     assert {"rows", "bytes", "seconds"} <= plotted
+
+
+def test_a_person_backfills_three_days_and_reads_in_the_ui_what_came_of_it(
+    dev: DagsterDev,
+) -> None:
+    house = dev.house
+    today = datetime.now(UTC).date()
+    first, second, last = (today - timedelta(days=days) for days in (4, 3, 2))
+    missed = dev.wait_for(lambda: [one for one in house.history("daily") if one.outcome])
+
+    with chromium() as browser:
+        ui = DagsterPages(browser.new_page(), dev.url)
+        backfill_id = ui.backfill("backfill_occurrences", first.isoformat(), last.isoformat())
+        dev.wait_for(lambda: _ended(dev, backfill_id))
+        counts = ui.read_backfill(backfill_id)
+        runs = dev.runs_of("queries/backfill", second.isoformat())
+        (admitting,) = [run for run in runs if run.job_name == "backfill_occurrences"]
+        told = ui.read_run(admitting.run_id)
+
+    def delivered() -> list[date]:
+        return [
+            one.slot.date()
+            for one in house.history("daily")
+            if one.slot and (one.outcome, one.via) == ("delivered", "backfill")
+        ]
+
+    assert {one.outcome for one in missed if one.slot and one.slot.date() < today} == {"missed"}
+    assert counts == ["3", "0", "3", "0"]
+    assert (told.status, told.entries["missed"]) == ("Success", "1")
+    dev.wait_for(lambda: len(delivered()) == 3)
+    assert delivered() == [first, second, last]
+    for one in house.history("daily"):
+        if one.via == "backfill":
+            assert one.slot is not None
+            (own,) = dev.runs_of("queries/occurrence", one.key)
+            assert "queries/backfill" in own.tags
+
+
+def _ended(dev: DagsterDev, backfill_id: str) -> bool:
+    backfill = dev.instance.get_backfill(backfill_id)
+    return backfill is not None and backfill.status in BULK_ACTION_TERMINAL_STATUSES
 
 
 def _recipients_of(house: House, title: str) -> list[str]:
