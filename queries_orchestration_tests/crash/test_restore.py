@@ -11,8 +11,10 @@ import sqlalchemy as sa
 from queries_orchestration.deliveries import schedule_changes
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.store import tables
+from queries_orchestration.store.database import Database
 from queries_orchestration_tests.emptied import empty_tables
 from queries_orchestration_tests.house import MONDAY, House
+from queries_orchestration_tests.postgres import as_owner
 
 HOURS_LATER = MONDAY + timedelta(hours=5)
 Restore = Callable[[], None]
@@ -28,7 +30,8 @@ def backup(house: House) -> Restore:
         }
 
     def restore() -> None:
-        with house.backends.database.across.transaction() as connection:
+        owned = Database(as_owner(house.backends.database.url))
+        with owned.across.transaction() as connection:
             empty_tables(connection)
             for table, rows in kept.items():
                 if rows:
