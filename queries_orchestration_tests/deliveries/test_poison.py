@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -15,6 +15,7 @@ from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import StoreUnavailable
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.store import schedules
+from queries_orchestration.store.cross_workspace import DueSchedule
 from queries_orchestration.store.tables import sources
 from queries_orchestration_tests.crash.kills import PATIENCE, kill_receive_at
 from queries_orchestration_tests.house import MONDAY, WEEK, House
@@ -137,9 +138,9 @@ def test_an_error_that_nobody_foresaw_in_one_schedule_pauses_it_alone(
     second = house.schedule("second").id
     admit = admit_due._admit
 
-    def failing(backends: object, connection: object, schedule: schedules.Schedule, at: object):  # type: ignore[no-untyped-def]
-        done = admit(backends, connection, schedule, at)  # type: ignore[arg-type]
-        if schedule.id == second:
+    def failing(backends: object, connection: object, due: Sequence[DueSchedule], at: object):  # type: ignore[no-untyped-def]
+        done = admit(backends, connection, due, at)  # type: ignore[arg-type]
+        if second in [one.id for one in due]:
             raise ZeroDivisionError(f"a row: {4_000 + 711}")
         return done
 
