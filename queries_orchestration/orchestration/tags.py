@@ -29,7 +29,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     EXPORT: "Id of the file, in the making or made",
     SCHEDULE: "Id of the schedule",
     OFFER: "Number of the offer that the run was launched with; none if a person launched it",
-    BACKFILL: "UTC day of the slots that a backfill admits or delivers; of a render its lane, too",
+    BACKFILL: "UTC day of the slots that a backfill admits or delivers",
     VIA: "How the occurrence came about: `recurrence`, `run-now`, `dagster-ui` or `backfill`",
     OUTCOME: "What the run led to (see green, red, grey); none, or `working`, while it is at work",
 }

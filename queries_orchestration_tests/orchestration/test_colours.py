@@ -12,7 +12,6 @@ import pytest
 import sqlalchemy as sa
 from dagster import DagsterRunStatus as Status
 
-from queries_orchestration.communications import open_communications
 from queries_orchestration.communications.interface import Communications
 from queries_orchestration.deliveries import make_file as make_file_step, recover
 from queries_orchestration.exports.cancel import cancel_export
@@ -20,6 +19,7 @@ from queries_orchestration.model.errors import SourceUnavailable
 from queries_orchestration.orchestration import resources
 from queries_orchestration.orchestration.dagster_runs import DagsterRuns
 from queries_orchestration.orchestration.run_requests import run_request_of
+from queries_orchestration.receives.backends import communications_of
 from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE
 from queries_orchestration.store.offers import Offer
 from queries_orchestration_tests.deliveries.test_settle import FaultyCommunications
@@ -62,10 +62,10 @@ class Case:
         """Let the mail server refuse some addresses for good."""
 
         def walled(*arguments: Any, **named: Any) -> Communications:
-            inner = open_communications(*arguments, **named)
+            inner = communications_of(*arguments, **named)
             return FaultyCommunications(inner, refused=set(addresses), unavailable={})
 
-        self.patch.setattr(resources, "open_communications", walled)
+        self.patch.setattr(resources, "communications_of", walled)
 
     def meanwhile(self, happens: Callable[[], object]) -> None:
         """Let something happen in the step that makes the file."""
