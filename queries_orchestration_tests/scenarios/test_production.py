@@ -33,10 +33,13 @@ REPORTS = 4
 RECIPIENTS = 2  # of a query; a report has one
 
 
-@pytest.fixture
+@pytest.fixture(params=[5, 25])
 def schedules(request: pytest.FixtureRequest) -> int:
-    """How many each workspace has: 100 occurrences in all, and 500 with --soak."""
-    return 25 if request.config.getoption("--soak") else 5
+    """How many each workspace has: 100 occurrences in all, and 500."""
+    if not request.config.getoption("--soak"):
+        pytest.skip("takes ten minutes: --soak")
+    number: int = request.param
+    return number
 
 
 @pytest.fixture
