@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 PATIENCE = 60_000
 """Milliseconds: pages of a busy machine come slowly."""
 NUMBERS = ("rows", "bytes", "seconds")
+STATUSES = ("Success", "Failure", "Canceled")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,7 @@ class DagsterPages:
         lines = page.inner_text().splitlines()
         links = self._page.locator("a").evaluate_all("all => all.map(one => one.href)")
         return ToldRun(
-            status=lines[next(n for n, line in enumerate(lines) if line == run_id[:8]) + 1],
+            status=next(line for line in lines if line in STATUSES),
             entries=dict(pairwise(lines)),
             links=set(links),
         )
