@@ -14,7 +14,7 @@ from queries_orchestration.web import link_pages
 from queries_orchestration.web.pages.look import page
 from queries_orchestration.web.problems import MEDIA_TYPE
 
-_FOR_PROGRAMS: Final = ("/api/", "/webhooks/", "/healthz", "/readyz")
+_FOR_PROGRAMS: Final = ("/api/", "/webhooks/", "/healthz", "/readyz", "/metrics")
 _LINKS: Final = ("/d/", "/u/", "/files/")
 """What stands there is a token: its page loads nothing, and tells no other address of it."""
 _KEPT: Final = ("allow", "retry-after", "www-authenticate")
