@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
 from queries_orchestration.store.exports import Export
-from queries_orchestration.store.rows import KEYS_A_STATEMENT, Readable, readable, select_records
+from queries_orchestration.store.rows import Readable, of_a_statement, readable, select_records
 from queries_orchestration.store.tables import exports
 
 
@@ -51,8 +51,7 @@ def files_to_remove(connection: Connection, at: datetime) -> int:
 def recorded_uploads(connection: Connection, upload_ids: Sequence[str]) -> set[str]:
     """Return those of ``upload_ids`` that an export records as its upload."""
     found: set[str] = set()
-    for start in range(0, len(upload_ids), KEYS_A_STATEMENT):
-        some = upload_ids[start : start + KEYS_A_STATEMENT]
+    for some in of_a_statement(upload_ids):
         found.update(
             connection.scalars(select(exports.c.upload_id).where(exports.c.upload_id.in_(some)))
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert as insert_into, select, update
 
-from queries_orchestration.store.rows import KEYS_A_STATEMENT
+from queries_orchestration.store.rows import of_a_statement
 from queries_orchestration.store.tables import people
 
 
@@ -39,13 +39,10 @@ def get(connection: Connection, workspace_id: str, person_id: str) -> Person | N
 
 def those(connection: Connection, workspace_id: str, ids: Iterable[str]) -> list[Person]:
     """Return people of the workspace by their ids, in any order."""
-    wanted = list(dict.fromkeys(ids))
+    mine = select(people).where(people.c.workspace_id == workspace_id)
     found: list[Person] = []
-    for start in range(0, len(wanted), KEYS_A_STATEMENT):
-        some = people.c.id.in_(wanted[start : start + KEYS_A_STATEMENT])
-        found += of_rows(
-            connection.execute(select(people).where(people.c.workspace_id == workspace_id, some))
-        )
+    for some in of_a_statement(ids):
+        found += of_rows(connection.execute(mine.where(people.c.id.in_(some))))
     return found
 
 

@@ -95,12 +95,17 @@ def every_of(
     Raises:
         UnreadableRow: as ``every``.
     """
-    wanted = list(dict.fromkeys(keys))
     found: list[Record] = []
-    for start in range(0, len(wanted), KEYS_A_STATEMENT):
-        some = key.in_(wanted[start : start + KEYS_A_STATEMENT])
-        found += every(connection, record, statement.where(some))
+    for some in of_a_statement(keys):
+        found += every(connection, record, statement.where(key.in_(some)))
     return found
+
+
+def of_a_statement(keys: Iterable[str]) -> Iterator[list[str]]:
+    """Yield each of ``keys`` once, as many together as one statement asks for."""
+    wanted = list(dict.fromkeys(keys))
+    for start in range(0, len(wanted), KEYS_A_STATEMENT):
+        yield wanted[start : start + KEYS_A_STATEMENT]
 
 
 def comes_after(

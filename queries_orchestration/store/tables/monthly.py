@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
@@ -13,10 +15,11 @@ from sqlalchemy import (
     text,
 )
 
+from queries_orchestration.model.outcomes import DeliveryState
 from queries_orchestration.store.tables.columns import id_column, metadata, one_of, within
 from queries_orchestration.store.tables.work import OUTCOMES
 
-DELIVERY_STATES = ("sending", "sent", "skipped", "refused", "uncertain", "unsent")
+DELIVERY_STATES: tuple[DeliveryState, ...] = get_args(DeliveryState)
 
 
 def _count(name: str) -> Column[int]:
