@@ -12,7 +12,7 @@ from queries_orchestration.deliveries.run_now import run_now
 from queries_orchestration.deliveries.stop_dispatch import start_dispatch, stop_dispatch
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import Refused
-from queries_orchestration.settings import EXPORT_LANE, RUN_LIMITS
+from queries_orchestration.settings import EXPORT_LANE, LANE_WIDTHS, RUN_LIMITS
 from queries_orchestration.store import dispatch_stops
 from queries_orchestration_tests.house import MONDAY, WEEK, House
 
@@ -48,7 +48,7 @@ def test_what_waits_is_not_offered_in_any_lane_by_anybody(house: House) -> None:
     house.ask_export()
     stop_dispatch(house.backends, by=OPERATOR, name="root", reason="A test.")
 
-    assert [house.offer(lane) for lane in RUN_LIMITS] == [[], [], []]
+    assert [house.offer(lane) for lane in LANE_WIDTHS] == [[], [], []]
     assert house.deliver(MONDAY - WEEK) == []
 
     start_dispatch(house.backends, by=OPERATOR, name="root", reason="The test is over.")

@@ -18,7 +18,7 @@ from queries_orchestration.deliveries.stop_dispatch import stop_dispatch
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import SourceUnavailable, StoreUnavailable
 from queries_orchestration.receives.start import start
-from queries_orchestration.settings import RUN_LIMITS
+from queries_orchestration.settings import LANE_WIDTHS, RUN_LIMITS
 from queries_orchestration.store import database, dispatchers
 from queries_orchestration.store.tables import claims, dispatcher_heartbeats
 from queries_orchestration_tests.house import MONDAY, SET_UP, House
@@ -182,7 +182,7 @@ def test_a_part_of_a_pass_that_fails_is_told_and_the_pass_goes_on(
 
 
 def test_each_lane_has_a_dispatcher_that_writes_its_heartbeat(house: House) -> None:
-    for lane in RUN_LIMITS:
+    for lane in LANE_WIDTHS:
         offer_round(house.backends, NoRuns(), lane)
     with house.backends.database.across.read() as connection:
         passes: dict[str, Any] = {

@@ -48,7 +48,7 @@ def test_only_the_token_reads_it(site: Site) -> None:
 
 def test_without_a_token_in_the_settings_there_is_no_such_address(house: House) -> None:
     with open_site(house) as site:
-        nowhere = site.client.get("/nowhere", headers=BEARER)
+        nowhere = site.client.get("/metrics/nowhere", headers=BEARER)
         answers = [site.client.get("/metrics", headers=one) for one in ({}, BEARER)]
     assert [answer.status_code for answer in (nowhere, *answers)] == [404] * 3
     assert {answer.text for answer in answers} == {nowhere.text}
