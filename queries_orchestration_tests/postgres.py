@@ -21,6 +21,8 @@ import psycopg2
 from psycopg2 import sql
 from sqlalchemy import URL, make_url
 
+from queries_orchestration_tests.end_with_us import end_with_us
+
 SUPERUSER = "postgres"
 SERVICE_LOGIN = "service_login"
 """Who works on an application database, in roles that the wall between workspaces holds for."""
@@ -272,6 +274,7 @@ def _start(
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C reaches pytest alone, which then stops the server
+            preexec_fn=end_with_us(signal.SIGQUIT),
             cwd=folder,
             user=account.uid,
             group=account.gid,

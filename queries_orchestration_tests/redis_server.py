@@ -12,6 +12,7 @@ from pathlib import Path
 
 import redis
 
+from queries_orchestration_tests.end_with_us import end_with_us
 from queries_orchestration_tests.postgres import free_port
 
 START_SECONDS = 30
@@ -45,6 +46,7 @@ def running_redis(folder: Path) -> Iterator[str]:
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=end_with_us(),
         )
     url = f"redis://:{password}@127.0.0.1:{port}/0"
     try:

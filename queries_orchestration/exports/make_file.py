@@ -17,7 +17,7 @@ from queries_orchestration.exports.file_writer import Sink
 from queries_orchestration.exports.generate import Patience, Produce, Written, generate
 from queries_orchestration.exports.limits import LimitedPatience, limited
 from queries_orchestration.model.columns import Column
-from queries_orchestration.model.errors import ReceiveLost
+from queries_orchestration.model.errors import QueriesError, ReceiveLost, StorageUnavailable
 from queries_orchestration.model.file_names import CONTENT_TYPES
 from queries_orchestration.observing.traces import span
 from queries_orchestration.receives.backends import Backends
@@ -154,8 +154,12 @@ def _begin_upload(backends: Backends, receive: Receive, export: Export) -> str:
                 receive=receive.number,
                 at=backends.clock(),
             )
-    except ReceiveLost:
-        storage.abort_upload(export.storage_key, upload_id)
+    except QueriesError as error:
+        # Should it be recorded for all that, the next receive finds it gone and begins anew.
+        try:
+            storage.abort_upload(export.storage_key, upload_id)
+        except StorageUnavailable as abort_error:
+            error.add_note(f"the upload stays open: {abort_error.message}")
         raise
     return upload_id
 

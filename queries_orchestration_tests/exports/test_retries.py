@@ -222,3 +222,21 @@ def test_a_store_that_stays_away_leaves_the_receive_to_recovery(house: House) ->
     assert work_again(house) == ["ready"]
     assert export_of(house, export_id).rows == 2_500
     assert house.backends.storage.open_uploads("") == []
+
+
+def test_an_upload_that_cannot_be_recorded_does_not_stay_open(house: House) -> None:
+    house = patient(house)
+    export_id = admit(house)
+    store = Unplugged(house.backends.database.url)
+    worker = house.with_backends(replace(house.backends, database=store))
+    (offer,) = house.offer("export")
+
+    def unplug() -> None:
+        assert len(house.backends.storage.open_uploads("")) == 1
+        store.is_away = True
+
+    unplugged = at_point(worker, "upload begun, not recorded", unplug)
+    assert unplugged.take(offer) == "store_unavailable"
+
+    assert house.backends.storage.open_uploads("") == []
+    assert export_of(house, export_id).upload_id is None

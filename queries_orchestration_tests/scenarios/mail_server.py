@@ -17,6 +17,8 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope
 
+from queries_orchestration_tests.end_with_us import end_with_us
+
 USER, PASSWORD = "queries", "of-the-tests"
 
 
@@ -52,6 +54,7 @@ def running_mail_server(folder: Path, port: int) -> Iterator[MailServer]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         start_new_session=True,
+        preexec_fn=end_with_us(),
     ) as process:
         try:
             assert process.stdout is not None

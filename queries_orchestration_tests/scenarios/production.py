@@ -7,6 +7,7 @@ deploy/supervisord.conf starts.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -35,6 +36,7 @@ from queries_orchestration.receives.backends import Backends, open_backends
 from queries_orchestration.settings import load_settings
 from queries_orchestration.store.migrate import upgrade
 from queries_orchestration.store.wall import raise_wall
+from queries_orchestration_tests.end_with_us import end_with_us
 from queries_orchestration_tests.house import make_orders
 from queries_orchestration_tests.postgres import (
     PostgresServer,
@@ -101,6 +103,7 @@ class Production:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=end_with_us(signal.SIGTERM),
             )
         supervisor = psutil.Process(process.pid)
         try:

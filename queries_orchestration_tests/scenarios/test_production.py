@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.exports.admit import admit_export
+from queries_orchestration.exports.sweep import sweep_uploads
 from queries_orchestration.model.audit import By
 from queries_orchestration.orchestration.run_requests import nudge
 from queries_orchestration.receives.publish import publish
@@ -30,6 +32,8 @@ from queries_orchestration_tests.storage.s3_server import BUCKET
 
 TENANTS = 20
 REPORTS = 4
+KILLED = 5
+"""Receives at most: one by itself, and the four of a worker."""
 RECIPIENTS = 2  # of a query; a report has one
 
 
@@ -77,7 +81,7 @@ def test_every_occurrence_is_settled_and_each_recipient_gets_one_message_whateve
     assert _outcomes(shape) == {"delivered": due}
     assert _states(shape, exports) == {"ready"}
     _each_recipient_has_one_message(shape, due)
-    assert not shape.servers.s3.client().list_multipart_uploads(Bucket=BUCKET).get("Uploads")
+    _no_upload_stays_open(shape)
     assert page
 
 
@@ -157,6 +161,14 @@ def _each_recipient_has_one_message(shape: Production, due: int) -> None:
     again = {row.message_id for row in rows if row.resubmitted_at}
     assert {message_id for message_id, times in messages.items() if times > 1} <= again
     assert max(messages.values()) <= 2
+
+
+def _no_upload_stays_open(shape: Production) -> None:
+    """Those that a killed process had begun and not recorded yet are the sweep's to abort."""
+    backends = shape.backends
+    swept = sweep_uploads(replace(backends, settings=replace(backends.settings, upload_age=0.0)))
+    assert swept <= KILLED
+    assert not shape.servers.s3.client().list_multipart_uploads(Bucket=BUCKET).get("Uploads")
 
 
 def _follow_a_link(shape: Production) -> bytes:

@@ -27,6 +27,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from queries_orchestration_tests.end_with_us import end_with_us
+
 BUCKET = "files"
 REGION = "us-east-1"
 ACCESS_KEY = "queries-tests"
@@ -132,6 +134,7 @@ def _start(program: Path, folder: Path, server: S3Server) -> subprocess.Popen[by
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C reaches pytest alone, which then stops the server
+            preexec_fn=end_with_us(),
             cwd=folder,
             env={
                 **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
