@@ -37,13 +37,10 @@ KILLED = 5
 RECIPIENTS = 2  # of a query; a report has one
 
 
-@pytest.fixture(params=[5, 25])
-def schedules(request: pytest.FixtureRequest) -> int:
-    """How many each workspace has: 100 occurrences in all, and 500."""
-    if not request.config.getoption("--soak"):
-        pytest.skip("takes ten minutes: --soak")
-    number: int = request.param
-    return number
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A hundred occurrences in all; five hundred, too, in `make soak`."""
+    each = [5, 25] if metafunc.config.getoption("--soak") else [5]
+    metafunc.parametrize("schedules", each)
 
 
 @pytest.fixture
