@@ -179,8 +179,12 @@ def _history(
         connection, plan.workspace_id, plan.id, limit=HISTORY + 1, after=read_cursor(cursor)
     )
     page_, more = found[:HISTORY], found[HISTORY:]
+    actors = people.those(
+        connection, plan.workspace_id, {one.actor_id for one in page_ if one.actor_id}
+    )
+    titles = {one.id: one.title for one in actors}
     told = [
-        told | {"export": one.export_id}
+        told | {"read_as": titles.get(one.actor_id or "")}
         for one, told in zip(
             page_,
             occurrences_json(connection, backends, visitor.workspace, plan, page_),

@@ -273,6 +273,7 @@ def test_the_history_goes_on(ada: Visit, monkeypatch: pytest.MonkeyPatch) -> Non
     while path:
         html = ada.get(path).text
         seen += re.findall(r'class="main"><a href="[^"]*/occurrences/([^"]+)"', html)
+        assert set(re.findall(r'data-label="Read as">([^<]*)<', html)) == {"Ada Owner"}
         older = re.search(r'href="([^"#]+)#history" rel="next"', html)
         path = unescape(older[1]) if older else None
     assert len(seen) == len(set(seen)) == 5
