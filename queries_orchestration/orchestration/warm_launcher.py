@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import dagster as dg
 from celery import Celery
-from celery.result import AsyncResult
-from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
+from celery.result import AsyncResult, denied_join_result
+from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, WorkerStatus
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 
@@ -17,8 +17,8 @@ ANSWER_SECONDS: Final = 5.0
 """How long a worker may take to say what it is at; it answers while its runs are at work."""
 GONE_SECONDS: Final = 45.0
 """How long a worker may be silent that finds its broker again: it tries every half minute at least."""
-SILENCE_SECONDS: Final = 10.0
-"""How long the broker may take for an answer."""
+SILENCE_SECONDS: Final = 5.0
+"""How long the broker may take for an answer; it is asked four times."""
 ABOVE_ALL_RUNS: Final = 8 * 3600
 """Seconds that the state of a task is kept: longer than any run."""
 
@@ -72,6 +72,17 @@ class WarmRunLauncher(CeleryRunLauncher):
     def supports_resume_run(self) -> bool:
         """Whether Dagster may begin a lost run again: no, the store offers its work again."""
         return False
+
+    def launch_run(self, context: LaunchRunContext) -> None:
+        """Put a run into the queue of its lane.
+
+        Raises:
+            OperationalError: the broker does not answer; Dagster fails the run, and the store
+                offers its work again.
+        """
+        # Nobody waits here for what becomes of a task, so that it need not be listened to.
+        with denied_join_result():
+            super().launch_run(context)
 
     def terminate(self, run_id: str) -> bool:
         """End a run: the worker's child gets SIGTERM, which Dagster turns into an interrupt."""
