@@ -16,7 +16,7 @@ from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 ANSWER_SECONDS: Final = 5.0
 """How long a worker may take to say what it is at; it answers while its runs are at work."""
 GONE_SECONDS: Final = 45.0
-"""How long a worker may be silent that finds its broker again: it tries every half minute at least."""
+"""How long a worker may be silent while it finds its broker again: it tries every half minute."""
 SILENCE_SECONDS: Final = 5.0
 """How long the broker may take for an answer; it is asked four times."""
 ABOVE_ALL_RUNS: Final = 8 * 3600
