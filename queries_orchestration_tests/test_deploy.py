@@ -25,7 +25,9 @@ from queries_orchestration.orchestration.run_requests import job_of
 from queries_orchestration.orchestration.warm_launcher import WarmRunLauncher
 from queries_orchestration.settings import (
     BACKFILL_LANE,
+    DELIVERY_LANE,
     LANE_WIDTHS,
+    REPORT_LANE,
     RUN_LIMITS,
     UPKEEP_LANE,
     Settings,
@@ -143,12 +145,7 @@ def test_containers_run_the_workers_of_the_process_file(lane: str) -> None:
     kind, asks = service["healthcheck"]["test"]
     assert kind == "CMD-SHELL"
     assert asks.endswith(f'inspect ping --timeout 10 --destination "{name}"')
-    (deployment,) = [
-        one
-        for one in yaml.safe_load_all((DEPLOY / "kubernetes" / "workers.yaml").read_text())
-        if one["metadata"]["name"] == f"queries-worker-{lane}"
-    ]
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    (container,) = _deployment(f"queries-worker-{lane}")["spec"]["template"]["spec"]["containers"]
     assert container["args"] == wanted
 
 
@@ -176,6 +173,20 @@ def test_each_step_that_migrates_does_the_same() -> None:
     compose = _yaml("compose.yaml")["services"]["initialise"]["command"]
     assert ecs["command"] == pod["args"] == compose
     assert job["ttlSecondsAfterFinished"]  # a Job that stays could not be applied anew
+
+
+@pytest.mark.parametrize("lane", [*LANE_WIDTHS, UPKEEP_LANE])
+def test_a_worker_may_end_its_runs_everywhere_before_it_is_killed(lane: str) -> None:
+    programs = RawConfigParser()
+    programs.read(DEPLOY / "supervisord.conf")
+    seconds = programs.getint(f"program:worker-{lane}", "stopwaitsecs")
+    pod = _deployment(f"queries-worker-{lane}")["spec"]["template"]["spec"]
+    service = _yaml("compose.yaml")["services"][f"worker-{lane}"]
+
+    assert pod["terminationGracePeriodSeconds"] == seconds
+    assert service["stop_grace_period"] == f"{seconds // 60}m"
+    if lane in (DELIVERY_LANE, REPORT_LANE):  # what an export has not done is made again
+        assert seconds >= Settings().lane_deadline(lane) + 60
 
 
 def test_compose_runs_every_process_of_the_process_file() -> None:
@@ -243,6 +254,18 @@ def _with_secrets(environment: Mapping[str, str]) -> subprocess.CompletedProcess
         text=True,
         check=False,
     )
+
+
+def _deployment(name: str) -> dict[str, Any]:
+    """A part of workers.yaml by its name."""
+    loaded = yaml.safe_load_all(_text("kubernetes/workers.yaml"))
+    (found,) = [one for one in loaded if one["kind"] == "Deployment" and _name_of(one) == name]
+    deployment: dict[str, Any] = found
+    return deployment
+
+
+def _name_of(part: Mapping[str, Any]) -> str:
+    return str(part["metadata"]["name"])
 
 
 def _programs() -> dict[str, str]:

@@ -65,7 +65,8 @@ class Shop:
             wait_for(lambda: self.launcher.celery.control.ping([f"{name}@here"], timeout=0.2))
             yield process
         finally:
-            for one in [process, *psutil.Process(process.pid).children(recursive=True)]:
+            main = psutil.Process(process.pid)
+            for one in [*main.children(recursive=True), main]:
                 one.kill()
             process.wait(timeout=PATIENCE)
 
@@ -161,7 +162,7 @@ def test_a_broker_that_is_silent_keeps_no_launch_waiting_for_ever(
 ) -> None:
     options = warm_launcher._CONFIG["broker_transport_options"]
     soon = {name: 0.1 for name, one in options.items() if one == warm_launcher.SILENCE_SECONDS}
-    monkeypatch.setitem(warm_launcher._CONFIG, "broker_transport_options", {**options, **soon})  # type: ignore[arg-type]
+    monkeypatch.setitem(warm_launcher._CONFIG, "broker_transport_options", {**options, **soon})
     launcher = WarmRunLauncher(default_queue="upkeep", broker=shop.url, backend=shop.url)
     instance = shop.launcher._instance
     launcher.register_instance(instance)
