@@ -286,6 +286,7 @@ def _of_rights(connection: Connection, roles: Roles) -> Iterator[str]:
         for role, rights in _rights(roles, table)
         for right in rights.split(", ")
     ]
+    wanted.append((roles.across, _VERSIONS, "SELECT"))
     refused = [
         (role, table.name, right)
         for table in metadata.sorted_tables
