@@ -85,14 +85,20 @@ class WarmRunLauncher(CeleryRunLauncher):
             super().launch_run(context)
 
     def terminate(self, run_id: str) -> bool:
-        """End a run: the worker's child gets SIGTERM, which Dagster turns into an interrupt."""
+        """End a run: the worker's child gets SIGTERM, which Dagster turns into an interrupt.
+
+        One that still waits for a child is over at once: whoever takes it then leaves it alone.
+        """
         run = self._instance.get_run_by_id(run_id)
         if run is None or run.is_finished:
             return False
         if run.status != dg.DagsterRunStatus.CANCELING:
             self._instance.report_run_canceling(run)
-        if task := self._task_of(run):
+        task = self._task_of(run)
+        if task:
             task.revoke(terminate=True)
+        if run.status == dg.DagsterRunStatus.STARTING and (not task or task.state == "PENDING"):
+            self._instance.report_run_canceled(run, "It was terminated before it began.")
         return True
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:

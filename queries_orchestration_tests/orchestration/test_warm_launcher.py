@@ -149,6 +149,32 @@ def test_what_an_operator_terminates_is_marked_as_being_cancelled(
     assert launcher_of(instance).terminate(run.run_id)  # a second click
 
 
+@pytest.mark.parametrize("task", [TASK, None])
+def test_what_still_waits_for_a_child_is_cancelled_at_once(
+    instance: dg.DagsterInstance, task: str | None
+) -> None:
+    app_of(instance).backend.delete(app_of(instance).backend.get_key_for_task(TASK))
+    known = {} if task is None else {DAGSTER_CELERY_TASK_ID_TAG: task}
+    run = run_in(instance, Status.STARTING, **known)
+
+    assert launcher_of(instance).terminate(run.run_id)
+
+    after = instance.get_run_by_id(run.run_id)
+    assert after is not None
+    assert after.status == Status.CANCELED
+
+
+def test_what_a_child_has_begun_is_left_to_it(instance: dg.DagsterInstance) -> None:
+    app_of(instance).backend.store_result(TASK, {"hostname": "here", "pid": 1}, "STARTED")
+    run = run_in(instance, Status.STARTING, **{DAGSTER_CELERY_TASK_ID_TAG: TASK})
+
+    assert launcher_of(instance).terminate(run.run_id)
+
+    after = instance.get_run_by_id(run.run_id)
+    assert after is not None
+    assert after.status == Status.CANCELING
+
+
 def test_what_has_ended_or_is_unknown_cannot_be_terminated(instance: dg.DagsterInstance) -> None:
     run = started(instance, "SUCCESS")
     instance.report_run_failed(run)
