@@ -269,10 +269,15 @@ def _of_roles(connection: Connection, roles: Roles) -> Iterator[str]:
             f"the role {role} passes row-level security by: run"
             f" `ALTER ROLE {role} NOSUPERUSER NOBYPASSRLS`"
         )
-    if _is_member(connection, roles.service, roles.across):
+    # Whatever it is: a table's owner, or a role with a policy of its own, may see all.
+    others = text(
+        "SELECT quote_ident(r.rolname) FROM pg_auth_members AS m JOIN pg_roles AS r"
+        " ON r.oid = m.roleid WHERE m.member = CAST(:service AS regrole) ORDER BY r.rolname"
+    )
+    for other in connection.scalars(others, {"service": roles.service}):
         yield (
-            f"the role {roles.service} has the rights of {roles.across}: run"
-            f" `REVOKE {roles.across} FROM {roles.service}`"
+            f"the role {roles.service} has the rights of {other}: run"
+            f" `REVOKE {other} FROM {roles.service}`"
         )
 
 

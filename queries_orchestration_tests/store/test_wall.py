@@ -322,6 +322,14 @@ def test_what_weakens_it_is_told(two: Database) -> None:
         run(two, f"ALTER ROLE {SERVICE} NOBYPASSRLS", f"REVOKE {ACROSS} FROM {SERVICE}")
     assert [f"ALTER ROLE {SERVICE} NO" in told[0], f"REVOKE {ACROSS}" in told[1]] == [True, True]
     assert len(told) == 2
+    run(two, "CREATE ROLE reporting")
+    try:
+        run(two, f"GRANT reporting TO {SERVICE}")
+        (told_of_other,) = faults(two.url)
+        run(two, told_of_other.split("`")[1])
+        assert faults(two.url) == []
+    finally:
+        run(two, "DROP ROLE reporting")
     run(two, AT_ONCE)
     (told_of_login,) = faults(two.url)
     run(two, told_of_login.split("`")[1])
