@@ -18,6 +18,7 @@ from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.model.audit import By
 from queries_orchestration.orchestration.run_requests import nudge
 from queries_orchestration.receives.publish import publish
+from queries_orchestration.settings import LANE_WIDTHS, UPKEEP_LANE
 from queries_orchestration_tests.scenarios.production import UNFINISHED, Production, production
 from queries_orchestration_tests.scenarios.tenants import tenants
 
@@ -92,7 +93,8 @@ def cost_of(dagster: Callable[[dict[str, Any]], None], program: str, *, whole: b
         program: whose processes work the runs.
         whole: all of it does; else its children that have ended.
     """
-    unused = {"api", "webserver", "worker-delivery", "worker-export", "worker-report"} - {program}
+    pools = {f"worker-{lane}" for lane in (*LANE_WIDTHS, UPKEEP_LANE)}
+    unused = {"api", "webserver", *pools} - {program}
     with (
         _place(tenants(2, 3, recipients="bob"), dagster) as place,
         place.running(*unused) as instance,

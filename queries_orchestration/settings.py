@@ -35,7 +35,10 @@ LANE_WIDTHS: Final[Mapping[str, int]] = {DELIVERY_LANE: 3, EXPORT_LANE: 2, REPOR
 BACKFILL_LANE: Final = "backfill"
 """Of the runs that admit what is to be backfilled; what they admit is in the lane of deliveries."""
 
-RUN_LIMITS: Final[Mapping[str, int]] = {**LANE_WIDTHS, BACKFILL_LANE: 1}
+UPKEEP_LANE: Final = "upkeep"
+"""Of the sweep and of retention."""
+
+RUN_LIMITS: Final[Mapping[str, int]] = {**LANE_WIDTHS, BACKFILL_LANE: 1, UPKEEP_LANE: 2}
 """Runs at once that ``dagster.yaml`` allows each lane: the same numbers stand there."""
 
 MAX_RECEIVES: Final = 3

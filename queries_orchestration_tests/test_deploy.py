@@ -25,7 +25,11 @@ from queries_orchestration.orchestration.run_requests import job_of
 from queries_orchestration.orchestration.warm_launcher import WarmRunLauncher
 from queries_orchestration.settings import (
     BACKFILL_LANE,
+    DELIVERY_LANE,
     LANE_WIDTHS,
+    REPORT_LANE,
+    RUN_LIMITS,
+    UPKEEP_LANE,
     Settings,
     secret_variables,
 )
@@ -118,30 +122,71 @@ def test_every_queue_has_a_worker_with_as_many_children_as_runs_go_at_once() -> 
         job.tags.get(tags.QUEUE, upkeep)
         for job in (defs.resolve_job_def(one.name) for one in defs.jobs or [])
     }
-    places: dict[str, int] = {}
-    for command in _programs().values():
-        if found := re.search(r"--queues (\S+) --concurrency (\d+)", command):
-            served = found[1].split(",")
-            places |= dict.fromkeys(served, int(found[2]))
-            lanes = sum(LANE_WIDTHS.get(queue, 1) for queue in served)
-            assert int(found[2]) == lanes, found[1]
-    assert set(places) == queues | set(LANE_WIDTHS)
-    assert BACKFILL_LANE not in places  # its runs are in no lane's queue
+    places = {
+        found[1]: int(found[2])
+        for command in _programs().values()
+        if (found := re.search(r"--queues (\S+) --concurrency (\d+)", command))
+    }
+    assert set(places) == queues
+    # What is in no lane of dispatchers shares a queue: a run that waits for a child would time out.
+    together = {upkeep: RUN_LIMITS[UPKEEP_LANE] + RUN_LIMITS[BACKFILL_LANE]}
+    assert places == {**LANE_WIDTHS, **together}
 
 
-@pytest.mark.parametrize("lane", LANE_WIDTHS)
+@pytest.mark.parametrize("lane", [*LANE_WIDTHS, UPKEEP_LANE])
 def test_containers_run_the_workers_of_the_process_file(lane: str) -> None:
     wanted = shlex.split(_programs()[f"worker-{lane}"].replace("%%", "%"))
     wanted[0] = "celery"
 
-    assert _yaml("compose.yaml")["services"][f"worker-{lane}"]["command"] == wanted
-    (deployment,) = [
-        one
-        for one in yaml.safe_load_all((DEPLOY / "kubernetes" / "workers.yaml").read_text())
-        if one["metadata"]["name"] == f"queries-worker-{lane}"
-    ]
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    service = _yaml("compose.yaml")["services"][f"worker-{lane}"]
+    assert service["command"] == wanted
+    # Asked by its own name: another's answer would do for one that is gone.
+    name = wanted[wanted.index("--hostname") + 1].replace("%h", "$$(hostname)")
+    kind, asks = service["healthcheck"]["test"]
+    assert kind == "CMD-SHELL"
+    assert asks.endswith(f'inspect ping --timeout 10 --destination "{name}"')
+    (container,) = _deployment(f"queries-worker-{lane}")["spec"]["template"]["spec"]["containers"]
     assert container["args"] == wanted
+
+
+def test_only_the_step_that_migrates_has_the_owner_of_the_tables() -> None:
+    """And has it everywhere: without it the wall between workspaces could not be put up."""
+    owners = re.compile(r"QUERIES_MIGRATION_URL|queries-migration")
+    compose = _yaml("compose.yaml")["services"]
+    assert [name for name, one in compose.items() if owners.search(str(one))] == ["initialise"]
+    for folder in ("ecs", "kubernetes"):
+        having = {
+            path.name
+            for path in (DEPLOY / folder).iterdir()
+            if owners.search(str(list(yaml.safe_load_all(path.read_text()))))
+        }
+        assert having == {"initialise.yaml"}, folder
+        assert "?roles=queries" in "".join(
+            path.read_text() for path in (DEPLOY / folder).iterdir()
+        ), folder
+
+
+def test_each_step_that_migrates_does_the_same() -> None:
+    (ecs,) = _yaml("ecs/initialise.yaml")["containerDefinitions"]
+    job = _yaml("kubernetes/initialise.yaml")["spec"]
+    (pod,) = job["template"]["spec"]["containers"]
+    compose = _yaml("compose.yaml")["services"]["initialise"]["command"]
+    assert ecs["command"] == pod["args"] == compose
+    assert job["ttlSecondsAfterFinished"]  # a Job that stays could not be applied anew
+
+
+@pytest.mark.parametrize("lane", [*LANE_WIDTHS, UPKEEP_LANE])
+def test_a_worker_may_end_its_runs_everywhere_before_it_is_killed(lane: str) -> None:
+    programs = RawConfigParser()
+    programs.read(DEPLOY / "supervisord.conf")
+    seconds = programs.getint(f"program:worker-{lane}", "stopwaitsecs")
+    pod = _deployment(f"queries-worker-{lane}")["spec"]["template"]["spec"]
+    service = _yaml("compose.yaml")["services"][f"worker-{lane}"]
+
+    assert pod["terminationGracePeriodSeconds"] == seconds
+    assert service["stop_grace_period"] == f"{seconds // 60}m"
+    if lane in (DELIVERY_LANE, REPORT_LANE):  # what an export has not done is made again
+        assert seconds >= Settings().lane_deadline(lane) + 60
 
 
 def test_compose_runs_every_process_of_the_process_file() -> None:
@@ -181,19 +226,24 @@ def test_production_installs_a_part_of_what_is_locked() -> None:
     assert "--hash=sha256:" in (DEPLOY / "requirements.lock").read_text()
 
 
-@pytest.mark.parametrize("content", ["redis://:p w'd$@host/0", "redis://:p w'd$@host/0\nmore\n"])
-def test_the_secrets_of_dagster_may_be_in_files(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize("around", ["{}", "{}\nmore\n", " {}\t\r\n", "{}\n\n"])
+def test_the_secrets_of_dagster_may_be_in_files(tmp_path: Path, around: str) -> None:
     file = tmp_path / "secret"
-    file.write_text(content)
+    file.write_text(around.format("redis://:p w'd$@host/0"), newline="")
     told = _with_secrets({"DAGSTER_BROKER_URL_FILE": str(file), "AWS_ACCESS_KEY_ID": "as-it-is"})
     assert "DAGSTER_BROKER_URL=redis://:p w'd$@host/0" in told.stdout.splitlines()
     assert "AWS_ACCESS_KEY_ID=as-it-is" in told.stdout.splitlines()
 
 
-def test_a_secret_that_is_not_there_stops_the_process(tmp_path: Path) -> None:
-    told = _with_secrets({"DAGSTER_BROKER_URL_FILE": str(tmp_path / "none")})
+@pytest.mark.parametrize("content", [None, "", "\nsecond"])
+def test_a_secret_that_is_not_there_stops_the_process(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "secret"
+    if content is not None:
+        file.write_text(content)
+    told = _with_secrets({"DAGSTER_BROKER_URL_FILE": str(file)})
     assert told.returncode != 0
     assert not told.stdout
+    assert "DAGSTER_BROKER_URL_FILE names no file" in told.stderr
 
 
 def _with_secrets(environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -204,6 +254,18 @@ def _with_secrets(environment: Mapping[str, str]) -> subprocess.CompletedProcess
         text=True,
         check=False,
     )
+
+
+def _deployment(name: str) -> dict[str, Any]:
+    """A part of workers.yaml by its name."""
+    loaded = yaml.safe_load_all(_text("kubernetes/workers.yaml"))
+    (found,) = [one for one in loaded if one["kind"] == "Deployment" and _name_of(one) == name]
+    deployment: dict[str, Any] = found
+    return deployment
+
+
+def _name_of(part: Mapping[str, Any]) -> str:
+    return str(part["metadata"]["name"])
 
 
 def _programs() -> dict[str, str]:

@@ -16,7 +16,7 @@ from queries_orchestration.cli.output import json_option, print_json
 from queries_orchestration.cli.verb import is_ready, pass_settings
 from queries_orchestration.deliveries.check import STUCK_AFTER, check as find
 from queries_orchestration.model.clock import system_clock
-from queries_orchestration.model.errors import StoreUnavailable
+from queries_orchestration.model.errors import InvalidSettings, StoreUnavailable
 from queries_orchestration.orchestration.tags import LANE
 from queries_orchestration.receives.backends import communications_of
 from queries_orchestration.settings import Settings
@@ -64,10 +64,10 @@ def check(settings: Settings, stuck_after: int, as_json: bool) -> None:
 
 
 def _is_ready(url: str, wall_faults: Sequence[str]) -> bool:
-    """Tell whether there is a database to look into; not without the roles to act in."""
+    """Tell whether there is a database to look into; not without the roles, or their rights."""
     try:
         return is_ready(url)
-    except StoreUnavailable:
+    except (StoreUnavailable, InvalidSettings):
         if not wall_faults:
             raise
         return False

@@ -13,6 +13,7 @@ from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.steps import refusal
 from queries_orchestration.retention.found import Found
 from queries_orchestration.retention.retain import retain
+from queries_orchestration.settings import UPKEEP_LANE
 
 LONGEST: Final = timedelta(hours=6)
 
@@ -70,7 +71,7 @@ def _told(found: list[Found], *, do: bool) -> dict[str, Any]:
 @dg.job(
     executor_def=dg.in_process_executor,
     tags={
-        tags.LANE: tags.UPKEEP,
+        tags.LANE: UPKEEP_LANE,
         tags.MAX_RUNTIME: str(int(LONGEST.total_seconds())),
     },
 )

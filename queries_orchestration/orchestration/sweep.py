@@ -5,6 +5,7 @@ import dagster as dg
 from queries_orchestration.exports.sweep import sweep_uploads as sweep
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.resources import WorkerResource
+from queries_orchestration.settings import UPKEEP_LANE
 
 
 @dg.op
@@ -15,7 +16,7 @@ def abort_stale_uploads(context: dg.OpExecutionContext, worker: WorkerResource) 
     context.add_output_metadata({"aborted": aborted})
 
 
-@dg.job(executor_def=dg.in_process_executor, tags={tags.LANE: tags.UPKEEP})
+@dg.job(executor_def=dg.in_process_executor, tags={tags.LANE: UPKEEP_LANE})
 def sweep_uploads() -> None:
     """Abort the uploads that workers left who were killed before they could record them.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from queries_orchestration.settings import BACKFILL_LANE, DELIVERY_LANE, LANE_WIDTHS, Settings
+from queries_orchestration.settings import DELIVERY_LANE, RUN_LIMITS, Settings
 
 LANE: Final = "queries/lane"
 WORKSPACE: Final = "queries/workspace"
@@ -17,9 +17,7 @@ BACKFILL: Final = "queries/backfill"
 VIA: Final = "queries/via"
 OUTCOME: Final = "queries/outcome"
 
-UPKEEP: Final = "upkeep"
-"""The lane of the sweep and of retention, without a limit."""
-LANES: Final = (*LANE_WIDTHS, BACKFILL_LANE, UPKEEP)
+LANES: Final = tuple(RUN_LIMITS)
 """All lanes: each run of ours is of one."""
 
 MEANINGS: Final[Mapping[str, str]] = {

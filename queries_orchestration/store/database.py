@@ -42,6 +42,8 @@ PATIENCE_SECONDS: Final = 20
 """How long one statement of a server that people wait for may take, locks included."""
 MOST_CONNECTIONS: Final = 30
 """How many a server may open beside those that it keeps; who needs one more waits so long."""
+LOCK_SECONDS: Final = 10
+"""How long who changes a table waits for those who use it: whoever comes then waits as long."""
 RECYCLE_SECONDS: Final = 300
 """How old a kept connection grows: with it end the plans and the defaults that it began with."""
 # A host that is silent, as after a failover, is given up within half a minute.
@@ -236,6 +238,19 @@ def limit_statements(connection: Connection, seconds: int) -> None:
     """Let each statement of the transaction take so long at most; SQLite's can take any time."""
     if connection.dialect.name != "sqlite":
         connection.execute(select(func.set_config("statement_timeout", f"{seconds}s", True)))
+
+
+def limit_waits(connection: Connection, seconds: float, *, whole_session: bool = False) -> None:
+    """Let each statement of the transaction wait so long for what others hold; 0: any time.
+
+    Who asks for a table alone waits for whoever reads it, a backup too, and all others behind it.
+
+    Args:
+        whole_session: of the whole connection, until it is told another time.
+    """
+    if connection.dialect.name != "sqlite":
+        is_local = not whole_session
+        connection.execute(select(func.set_config("lock_timeout", f"{seconds}s", is_local)))
 
 
 def take_turn(connection: Connection, lock: int) -> None:

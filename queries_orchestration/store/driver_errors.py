@@ -20,6 +20,7 @@ from queries_orchestration.model.errors import StoreUnavailable
 
 OUR_FAULTS: Final = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 _NO_SUCH_TABLE: Final = "42P01"  # there was no `queries init`
+_LOCKED: Final = "55P03"
 
 
 @contextmanager
@@ -38,6 +39,11 @@ def our_errors() -> Iterator[None]:
         if is_ours and state != _NO_SUCH_TABLE:
             error.args = (f"The application database refused it ({state}{_rule_of(error)}).",)
             raise error from None
+        if state == _LOCKED:
+            raise StoreUnavailable(
+                "A table of the application database was in use by others for too long, by a backup"
+                f" perhaps ({state}). Try again."
+            ) from None
         raise StoreUnavailable(
             "The application database cannot be reached or is busy"
             f" ({state}). Check QUERIES_DATABASE_URL, the disk and `queries init`."

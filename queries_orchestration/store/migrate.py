@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, func, select
 
-from queries_orchestration.store.database import Database
+from queries_orchestration.store.database import LOCK_SECONDS, Database, limit_waits
 from queries_orchestration.store.roles import without_roles
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
@@ -28,7 +28,8 @@ def upgrade(url: str, revision: str = "head") -> None:
         revision: the last migration to apply; tests stop before the newest.
 
     Raises:
-        StoreUnavailable: the database cannot be reached.
+        StoreUnavailable: the database cannot be reached, or a table was in use for too long; what
+            was done stays, and the next upgrade goes on from there.
     """
     # Imported here: only `queries init` and the tests migrate.
     from alembic import command
@@ -55,6 +56,8 @@ def _only_migration(database: Database) -> Iterator[Connection]:
         # Not by waiting in the server: whoever builds an index would wait for that statement.
         while not turn.scalar(select(func.pg_try_advisory_lock(_MIGRATING))):
             time.sleep(_LOOK_AGAIN)
+        limit_waits(connection, LOCK_SECONDS, whole_session=True)
+        connection.commit()
         yield connection
 
 

@@ -11,18 +11,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from sqlalchemy import Connection, Table, make_url, text
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.exc import IntegrityError, ProgrammingError
 
-from queries_orchestration.model.errors import Refused
+from queries_orchestration.model.errors import InvalidSettings, Refused
 from queries_orchestration.store import database
 from queries_orchestration.store.database import Across, Database
 from queries_orchestration.store.roles import WORKSPACE_VARIABLE, Roles, roles_of, without_roles
 from queries_orchestration.store.tables import counters, metadata, workspaces
 
 _RAISING: Final = 0x77616C6C  # "wall": one number of our own in the database
-_LOCK_SECONDS: Final = 10
 _VERSIONS: Final = "alembic_version"
 _INSUFFICIENT: Final = "42501"
+_THERE_ALREADY: Final = ("42710", "23505")
 
 
 def workspace_column(table: Table) -> str | None:
@@ -42,15 +42,21 @@ def raise_wall(url: str, *, owner_url: str) -> None:
         owner_url: of who owns the tables.
 
     Raises:
-        Refused: that user may not make roles (``roles_missing``), with what a DBA is to run.
+        InvalidSettings: ``url`` names no user.
+        Refused: that user is not there, or who owns the tables may not make roles
+            (``roles_missing``), with what a DBA is to run.
         StoreUnavailable: the database cannot be reached, or a table was busy for too long.
     """
     parsed, roles = roles_of(make_url(url))
     if roles is None:
         return
+    if not parsed.username:
+        raise InvalidSettings(
+            "QUERIES_DATABASE_URL names roles, so it must name the user who is to act in them."
+        )
     owner = Database(without_roles(owner_url), kept_connections=1)
     try:
-        _raise(owner.across, roles, login=str(parsed.username))
+        _raise(owner.across, roles, login=parsed.username)
     finally:
         owner.close()
 
@@ -70,14 +76,16 @@ def faults(url: str) -> list[str]:
         missing = [role for role in (roles.service, roles.across) if not _is(connection, role)]
         if missing:
             return [f"there is no role {role}: run `queries init`" for role in missing]
+        too_strong = list(_of_roles(connection, roles))
         return [
             *_of_login(connection, roles),
-            *_of_roles(connection, roles),
+            *too_strong,
             *(
                 f"the table {name} has no row-level security of {roles.service}, or another than"
                 " ours: drop the policies there that are not ours, then run `queries init`"
                 for name in _unguarded(connection, roles)
             ),
+            *([] if too_strong else _of_rights(connection, roles)),
         ]
 
 
@@ -95,7 +103,7 @@ def _raise(across: Across, roles: Roles, *, login: str) -> None:
         # Each by itself: whoever works waits for one table at most.
         with across.transaction() as connection:
             database.take_turn(connection, _RAISING)
-            connection.execute(text(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'"))
+            database.limit_waits(connection, database.LOCK_SECONDS)
             _grant(connection, roles, table)
             if workspace_column(table):
                 _guard(connection, roles, table)
@@ -104,6 +112,13 @@ def _raise(across: Across, roles: Roles, *, login: str) -> None:
 def _make_roles(connection: Connection, roles: Roles, *, login: str) -> None:
     names = (roles.service, roles.across)
     quoted = connection.dialect.identifier_preparer.quote_identifier(login)
+    if not _is(connection, login):
+        raise Refused(
+            f"There is no user {quoted} on the server of QUERIES_DATABASE_URL. Let a DBA run:"
+            f" CREATE ROLE {quoted} LOGIN NOINHERIT, with a password; then run `queries init`"
+            " again.",
+            code="roles_missing",
+        )
     lacking = [role for role in names if not _is(connection, role)]
     wanted = [
         f"CREATE ROLE {role} NOLOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE"
@@ -116,18 +131,21 @@ def _make_roles(connection: Connection, roles: Roles, *, login: str) -> None:
         for role in names
         if role in lacking or not _is_member(connection, login, role)
     ]
-    try:
-        for statement in wanted:
+    for statement in wanted:
+        try:
             with database.attempt(connection):
                 connection.execute(text(statement))
-    except ProgrammingError as error:
-        if getattr(error.orig, "pgcode", None) != _INSUFFICIENT:
-            raise
-        raise Refused(
-            "The roles of the service cannot be made by this user. Let a DBA run:"
-            f" {'; '.join(wanted)}; then run `queries init` again.",
-            code="roles_missing",
-        ) from None
+        except (ProgrammingError, IntegrityError) as error:
+            state = getattr(error.orig, "pgcode", None)
+            if state in _THERE_ALREADY:
+                continue  # from another database of this server, just now
+            if state != _INSUFFICIENT:
+                raise
+            raise Refused(
+                "The roles of the service cannot be made by this user. Let a DBA run:"
+                f" {'; '.join(wanted)}; then run `queries init` again.",
+                code="roles_missing",
+            ) from None
 
 
 def _let_in(connection: Connection, roles: Roles) -> None:
@@ -141,18 +159,23 @@ def _let_in(connection: Connection, roles: Roles) -> None:
 
 
 def _grant(connection: Connection, roles: Roles, table: Table) -> None:
+    for role, rights in _rights(roles, table):
+        held = connection.scalar(
+            text("SELECT bool_and(has_table_privilege(:role, :table, r)) FROM unnest(:r) AS r"),
+            {"role": role, "table": table.name, "r": rights.split(", ")},
+        )
+        if not held:
+            connection.execute(text(f"GRANT {rights} ON {table.name} TO {role}"))
+
+
+def _rights(roles: Roles, table: Table) -> tuple[tuple[str, str], ...]:
+    """Return what each role may do in a table."""
     # What is nobody's is across workspaces; the service reads there that dispatching is stopped,
     # and counts what it does.
     rights = "SELECT, INSERT, UPDATE, DELETE"
     of_others = "SELECT, INSERT, UPDATE" if table is counters else "SELECT"
     of_service = rights if workspace_column(table) else of_others
-    for role, these in ((roles.service, of_service), (roles.across, rights)):
-        held = connection.scalar(
-            text("SELECT bool_and(has_table_privilege(:role, :table, r)) FROM unnest(:r) AS r"),
-            {"role": role, "table": table.name, "r": these.split(", ")},
-        )
-        if not held:
-            connection.execute(text(f"GRANT {these} ON {table.name} TO {role}"))
+    return (roles.service, of_service), (roles.across, rights)
 
 
 def _guard(connection: Connection, roles: Roles, table: Table) -> None:
@@ -246,11 +269,58 @@ def _of_roles(connection: Connection, roles: Roles) -> Iterator[str]:
             f"the role {role} passes row-level security by: run"
             f" `ALTER ROLE {role} NOSUPERUSER NOBYPASSRLS`"
         )
-    if _is_member(connection, roles.service, roles.across):
+    # Whatever it is: a table's owner, or a role with a policy of its own, may see all.
+    others = text(
+        "SELECT quote_ident(r.rolname) FROM pg_auth_members AS m JOIN pg_roles AS r"
+        " ON r.oid = m.roleid WHERE m.member = CAST(:service AS regrole) ORDER BY r.rolname"
+    )
+    for other in connection.scalars(others, {"service": roles.service}):
         yield (
-            f"the role {roles.service} has the rights of {roles.across}: run"
-            f" `REVOKE {roles.across} FROM {roles.service}`"
+            f"the role {roles.service} has the rights of {other}: run"
+            f" `REVOKE {other} FROM {roles.service}`"
         )
+
+
+def _of_rights(connection: Connection, roles: Roles) -> Iterator[str]:
+    """Tell the rights that a role lacks, as after a restore, and those by which it could empty
+    a table, which row-level security does not ask about.
+    """
+    wanted = [
+        (role, table.name, right)
+        for table in metadata.sorted_tables
+        for role, rights in _rights(roles, table)
+        for right in rights.split(", ")
+    ]
+    wanted.append((roles.across, _VERSIONS, "SELECT"))
+    refused = [
+        (role, table.name, right)
+        for table in metadata.sorted_tables
+        for role in (roles.service, roles.across)
+        for right in ("TRUNCATE", "TRIGGER")
+    ]
+    lacking = sorted({table for _, table in _held(connection, wanted, is_held=False)})
+    for table in lacking:
+        yield f"the roles lack rights in the table {table}: run `queries init`"
+    for role, table in sorted(set(_held(connection, refused, is_held=True))):
+        yield (
+            f"the role {role} could empty the table {table}, whosever its rows are: run"
+            f" `REVOKE TRUNCATE, TRIGGER ON {table} FROM {role}, PUBLIC`"
+        )
+
+
+def _held(
+    connection: Connection, rights: list[tuple[str, str, str]], *, is_held: bool
+) -> list[tuple[str, str]]:
+    """Return the role and the table of those rights that are held, or are not; of tables there."""
+    asked = text(
+        "SELECT o.role, o.name FROM unnest(CAST(:roles AS text[]), CAST(:tables AS text[]),"
+        " CAST(:rights AS text[])) AS o (role, name, power)"
+        " WHERE has_table_privilege(o.role, to_regclass(o.name), o.power) = :is_held"
+    )
+    given = [list(one) for one in zip(*rights, strict=True)]
+    values = dict(zip(("roles", "tables", "rights"), given, strict=True))
+    found = connection.execute(asked, values | {"is_held": is_held})
+    return [(str(role), str(table)) for role, table in found]
 
 
 def _unguarded(connection: Connection, roles: Roles) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.receives.start import start
+from queries_orchestration.settings import RUN_LIMITS
 from queries_orchestration.store import database, dispatchers
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER
@@ -201,7 +202,7 @@ def test_a_dagster_yaml_without_limits_limits_no_lane(
     small_house.dispatch(small_house.clock.at)
     _put_dagster_yaml(small_house, content)
 
-    assert len(_findings(call(small_house.environment, "check", "--json"))) == 4
+    assert len(_findings(call(small_house.environment, "check", "--json"))) == len(RUN_LIMITS)
 
 
 def test_before_init_it_says_what_is_missing_and_makes_nothing(place: Place, call: Call) -> None:

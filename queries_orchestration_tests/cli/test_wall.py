@@ -60,6 +60,22 @@ def test_it_is_put_up_and_all_works_under_it(place: Place, call: Call, empty: st
     assert codes(call(place.environment, "check", "--json")) == []
 
 
+def test_a_restore_without_rights_is_told_and_mended(
+    place: Place, call: Call, postgres: PostgresServer, empty: str
+) -> None:
+    place.environment["QUERIES_DATABASE_URL"] = of(empty, WORKER, roles="tried")
+    place.environment["QUERIES_MIGRATION_URL"] = of(empty, OWNER)
+    assert call(place.environment, "init").status == 0
+    for role in ROLES:
+        postgres.run(f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}", url=empty)
+
+    lost = call(place.environment, "check", "--json")
+    assert call(place.environment, "init").status == 0
+
+    assert set(codes(lost)) >= {"not_initialised", "wall_down"}
+    assert "wall_down" not in codes(call(place.environment, "check", "--json"))
+
+
 def test_one_user_who_owns_everything_has_it_and_is_told_what_it_is_worth(
     place: Place, call: Call, empty: str
 ) -> None:

@@ -86,9 +86,33 @@ def test_a_run_becomes_a_task_in_the_queue_of_its_lane(instance: dg.DagsterInsta
     assert DAGSTER_CELERY_TASK_ID_TAG in tags.tags
 
 
-def test_a_worker_that_does_not_answer_is_gone(instance: dg.DagsterInstance) -> None:
+def test_a_worker_that_does_not_answer_for_long_is_gone(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = started(instance, "STARTED", {"hostname": "delivery@gone", "pid": 1})
+    assert health(instance, run) == WorkerStatus.RUNNING
+    assert health(instance, run) == WorkerStatus.RUNNING
+    monkeypatch.setattr(warm_launcher, "GONE_SECONDS", 0.0)
     assert health(instance, run) == WorkerStatus.FAILED
+
+
+def test_a_worker_is_no_longer_silent_because_the_broker_was_away(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All workers find it again a while after it is back."""
+    monkeypatch.setattr(warm_launcher, "GONE_SECONDS", 0.0)
+    run = started(instance, "STARTED", {"hostname": "delivery@gone", "pid": 1})
+    assert health(instance, run) == WorkerStatus.RUNNING
+    with monkeypatch.context() as away:
+        away.setattr(app_of(instance).backend, "get_task_meta", _refuse)
+        with pytest.raises(ConnectionError):
+            health(instance, run)
+    assert health(instance, run) == WorkerStatus.RUNNING
+    assert health(instance, run) == WorkerStatus.FAILED
+
+
+def _refuse(_task_id: str) -> None:
+    raise ConnectionError
 
 
 def test_a_task_that_the_broker_has_forgotten_fails_no_run(instance: dg.DagsterInstance) -> None:
@@ -123,6 +147,32 @@ def test_what_an_operator_terminates_is_marked_as_being_cancelled(
     assert after is not None
     assert after.status == Status.CANCELING
     assert launcher_of(instance).terminate(run.run_id)  # a second click
+
+
+@pytest.mark.parametrize("task", [TASK, None])
+def test_what_still_waits_for_a_child_is_cancelled_at_once(
+    instance: dg.DagsterInstance, task: str | None
+) -> None:
+    app_of(instance).backend.delete(app_of(instance).backend.get_key_for_task(TASK))
+    known = {} if task is None else {DAGSTER_CELERY_TASK_ID_TAG: task}
+    run = run_in(instance, Status.STARTING, **known)
+
+    assert launcher_of(instance).terminate(run.run_id)
+
+    after = instance.get_run_by_id(run.run_id)
+    assert after is not None
+    assert after.status == Status.CANCELED
+
+
+def test_what_a_child_has_begun_is_left_to_it(instance: dg.DagsterInstance) -> None:
+    app_of(instance).backend.store_result(TASK, {"hostname": "here", "pid": 1}, "STARTED")
+    run = run_in(instance, Status.STARTING, **{DAGSTER_CELERY_TASK_ID_TAG: TASK})
+
+    assert launcher_of(instance).terminate(run.run_id)
+
+    after = instance.get_run_by_id(run.run_id)
+    assert after is not None
+    assert after.status == Status.CANCELING
 
 
 def test_what_has_ended_or_is_unknown_cannot_be_terminated(instance: dg.DagsterInstance) -> None:

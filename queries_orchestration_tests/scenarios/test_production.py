@@ -32,8 +32,8 @@ from queries_orchestration_tests.storage.s3_server import BUCKET
 
 TENANTS = 20
 REPORTS = 4
-KILLED = 5
-"""Receives at most: one by itself, and the four of a worker."""
+KILLED = 4
+"""Receives at most: one by itself, and the three of a worker."""
 RECIPIENTS = 2  # of a query; a report has one
 
 

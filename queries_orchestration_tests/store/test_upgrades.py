@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,11 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
+from queries_orchestration.model.errors import StoreUnavailable
 from queries_orchestration.store import migrate
 from queries_orchestration.store.database import Database
 from queries_orchestration.store.migrate import is_current
+from queries_orchestration.store.migrations import indexes
 from queries_orchestration_tests.postgres import as_owner
 
 FIRST_KEPT = "0009"
@@ -79,6 +83,46 @@ def test_an_index_whose_building_was_broken_off_is_built_anew(
         is_valid, columns = connection.execute(built, {"i": index}).one()
     assert is_valid
     assert columns > 1  # ours, not what was there
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"])
+def test_a_migration_gives_up_a_table_that_is_in_use_and_goes_on_later(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backup reads for hours; all that came after the migration would wait for it."""
+    monkeypatch.setattr(migrate, "LOCK_SECONDS", 0.1)
+    database = Database(database_url)
+    migrate.upgrade(database_url, "0012")
+    with database.across.read() as backup:
+        backup.execute(sa.text("SELECT count(*) FROM dispatcher_heartbeats"))
+        with pytest.raises(StoreUnavailable, match="in use by others"):
+            migrate.upgrade(database_url)
+    migrate.upgrade(database_url)
+    assert is_current(database_url)
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"])
+def test_an_index_waits_for_all_that_has_begun(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps nobody waiting, and would be built in vain each time."""
+    for place in (migrate, indexes):
+        monkeypatch.setattr(place, "LOCK_SECONDS", 0.1)
+    database = Database(database_url)
+    migrate.upgrade(database_url, "0010")
+    upgrading = threading.Thread(target=migrate.upgrade, args=[database_url, "0011"])
+    waits = sa.text("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'virtualxid'")
+    with database.across.transaction() as begun:
+        begun.execute(sa.text("LOCK TABLE claims IN ROW EXCLUSIVE MODE"))
+        upgrading.start()
+        with database.session() as connection:
+            while upgrading.is_alive() and not connection.scalar(waits):
+                time.sleep(0.02)
+            time.sleep(0.3)  # for longer than a table is waited for
+    upgrading.join()
+    with database.across.read() as connection:
+        revision = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    assert revision == "0011"
 
 
 def test_a_database_of_a_later_version_is_ready_for_this_one(store_url: str) -> None:

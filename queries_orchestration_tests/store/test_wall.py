@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,6 +37,15 @@ WALLED = [table for table in metadata.sorted_tables if table.name not in NOBODYS
 SERVICE, ACROSS = f"{ROLES}_service", f"{ROLES}_across"
 REFUSED = "42501"
 BINDING = sa.text("SELECT current_setting('queries.workspace', true)")
+
+# Since PostgreSQL 16 it is the grant that says so, before the user.
+AT_ONCE = f"""DO $$ BEGIN
+    IF current_setting('server_version_num')::int >= 160000 THEN
+        EXECUTE 'GRANT {SERVICE} TO {SERVICE_LOGIN} WITH INHERIT TRUE';
+    ELSE
+        EXECUTE 'ALTER ROLE {SERVICE_LOGIN} INHERIT';
+    END IF;
+END $$"""
 
 
 @pytest.fixture
@@ -263,7 +274,8 @@ def apart(postgres: PostgresServer) -> Iterator[Callable[[], str]]:
 def test_it_is_raised_again_where_something_lacks(apart: Callable[[], str]) -> None:
     owner = apart()
     url = as_service(owner)
-    assert len(faults(url)) == len(WALLED)
+    # Neither policies nor rights, nor those to read which migrations were made.
+    assert len(faults(url)) == len(WALLED) + len(metadata.tables) + 1
     for _ in range(2):
         raise_wall(url, owner_url=owner)
         assert faults(url) == []
@@ -277,6 +289,30 @@ def test_it_is_raised_again_where_something_lacks(apart: Callable[[], str]) -> N
     assert [fault.split()[2] for fault in faults(url)] == ["exports", "people"]
 
 
+def test_rights_that_are_lost_or_too_many_are_told(two: Database) -> None:
+    """As where a restore has left them out, and where somebody has granted all to be sure."""
+    try:
+        run(two, f"REVOKE ALL ON counters FROM {ACROSS}", f"REVOKE DELETE ON people FROM {SERVICE}")
+        told = [fault.split(":")[0] for fault in faults(two.url)]
+        raise_wall(two.url, owner_url=as_owner(two.url))
+        assert faults(two.url) == []
+        run(two, f"GRANT ALL ON people TO {SERVICE}", "GRANT TRUNCATE ON notices TO PUBLIC")
+        too_many = faults(two.url)
+    finally:
+        run(two, *(fault.split("`")[1] for fault in too_many))
+
+    assert told == [
+        "the roles lack rights in the table counters",
+        "the roles lack rights in the table people",
+    ]
+    assert sorted(fault.split(",")[0] for fault in too_many) == [
+        f"the role {ACROSS} could empty the table notices",
+        f"the role {SERVICE} could empty the table notices",
+        f"the role {SERVICE} could empty the table people",
+    ]
+    assert faults(two.url) == []
+
+
 def test_what_weakens_it_is_told(two: Database) -> None:
     assert "is a superuser" in faults(f"{as_owner(two.url)}?roles={ROLES}")[0]
     try:
@@ -286,11 +322,17 @@ def test_what_weakens_it_is_told(two: Database) -> None:
         run(two, f"ALTER ROLE {SERVICE} NOBYPASSRLS", f"REVOKE {ACROSS} FROM {SERVICE}")
     assert [f"ALTER ROLE {SERVICE} NO" in told[0], f"REVOKE {ACROSS}" in told[1]] == [True, True]
     assert len(told) == 2
+    run(two, "CREATE ROLE reporting")
     try:
-        run(two, f"ALTER ROLE {SERVICE_LOGIN} INHERIT")
-        (told_of_login,) = faults(two.url)
+        run(two, f"GRANT reporting TO {SERVICE}")
+        (told_of_other,) = faults(two.url)
+        run(two, told_of_other.split("`")[1])
+        assert faults(two.url) == []
     finally:
-        run(two, f"ALTER ROLE {SERVICE_LOGIN} NOINHERIT")
+        run(two, "DROP ROLE reporting")
+    run(two, AT_ONCE)
+    (told_of_login,) = faults(two.url)
+    run(two, told_of_login.split("`")[1])
     assert "has the rights of both roles at once" in told_of_login
     assert faults(two.url) == []
 
@@ -337,6 +379,35 @@ def test_who_may_make_no_roles_is_told_what_a_dba_runs(
         fill(connection, "other")
     with walled.read("one") as connection:
         assert of(connection, workspaces) == ["one"]
+
+
+def test_the_user_must_be_named_and_there(database: Database) -> None:
+    owner = as_owner(database.url)
+    unknown = make_url(database.url).set(username="nobody-there")
+    with pytest.raises(Refused, match='CREATE ROLE "nobody-there" LOGIN') as refused:
+        raise_wall(unknown.render_as_string(hide_password=False), owner_url=owner)
+    assert refused.value.code == "roles_missing"
+    with pytest.raises(InvalidSettings, match="must name the user"):
+        raise_wall(f"postgresql+psycopg2:///queries?roles={ROLES}", owner_url=owner)
+
+
+def test_roles_that_another_database_makes_meanwhile_are_taken(
+    apart: Callable[[], str], postgres: PostgresServer
+) -> None:
+    owner = apart()
+    url = as_service(owner).replace(f"roles={ROLES}", "roles=meanwhile")
+    raising = threading.Thread(target=raise_wall, args=[url], kwargs={"owner_url": owner})
+    with Database(owner).across.transaction() as other:
+        other.execute(sa.text("CREATE ROLE meanwhile_service NOLOGIN"))
+        raising.start()
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        with Database(owner).across.read() as connection:
+            deadline = time.monotonic() + 30
+            while not connection.scalar(sa.text(waits)):
+                assert time.monotonic() < deadline
+                connection.execute(sa.text("SELECT pg_stat_clear_snapshot()"))
+    raising.join()
+    assert faults(url) == []
 
 
 def test_an_address_without_roles_asks_for_no_wall(database: Database) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from alembic import op
 
+from queries_orchestration.store.database import LOCK_SECONDS, limit_waits
+
 
 @dataclass(frozen=True, slots=True)
 class Index:
@@ -28,9 +30,12 @@ def build(indexes: tuple[Index, ...]) -> None:
         _create(indexes)
         return
     with op.get_context().autocommit_block():
+        # It waits for all that has begun, a backup too, and keeps nobody waiting meanwhile.
+        limit_waits(op.get_bind(), 0, whole_session=True)
         for name in _half_built(indexes):
             op.drop_index(name, postgresql_concurrently=True)
         _create(indexes)
+        limit_waits(op.get_bind(), LOCK_SECONDS, whole_session=True)
 
 
 def _create(indexes: tuple[Index, ...]) -> None:
