@@ -273,6 +273,13 @@ def _create_engine(
     parsed: URL, kept_connections: int, patience: int | None, *, role: str | None, **options: Any
 ) -> Engine:
     if parsed.get_backend_name() != "sqlite":
+        asked = parsed.query.get("options", ())  # of the URL, as a search_path: ours come after
+        settings = [asked] if isinstance(asked, str) else [*asked]
+        settings.append("-c timezone=UTC")
+        if kept_connections and patience:
+            settings.append(f"-c statement_timeout={patience}s")
+        if role:
+            settings.append(f"-c role={role}")
         engine = create_engine(
             parsed,
             **_pool(kept_connections),
@@ -281,9 +288,7 @@ def _create_engine(
             connect_args={
                 "application_name": "queries",
                 "connect_timeout": 10,
-                "options": "-c timezone=UTC"
-                + (f" -c statement_timeout={patience}s" if kept_connections and patience else "")
-                + (f" -c role={role}" if role else ""),
+                "options": " ".join(settings),
                 **_SILENCE,
             },
         )

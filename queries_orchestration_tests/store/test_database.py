@@ -325,3 +325,14 @@ def test_what_is_closed_keeps_no_connection(postgres: PostgresServer) -> None:
             count = connection.scalar(there)
     assert count == 0
     postgres.drop(url)
+
+
+def test_what_the_url_asks_of_each_session_holds_beside_what_is_ours(
+    postgres: PostgresServer,
+) -> None:
+    url = postgres.create_database()
+    asked = Database(f"{url}?options=-c%20search_path%3Dtheirs%20-c%20timezone%3DAsia%2FTokyo")
+    with asked.across.read() as connection:
+        assert connection.scalar(sa.text("SHOW search_path")) == "theirs"
+        assert connection.scalar(sa.text("SHOW timezone")) == "UTC"
+    postgres.drop(url)
