@@ -74,23 +74,26 @@ class DispatchStopped(Refused):
 class Backfilled:
     """What was admitted: slots recorded as missed, without a record, and failures of a backfill.
 
-    ``passed_over`` are the schedules that could not be looked at, each with the code.
+    ``called_off`` are those that were missed because slots before them failed in a backfill;
+    ``passed_over`` the schedules that could not be looked at, each with the code.
     """
 
     missed: int = 0
     missing: int = 0
+    called_off: int = 0
     failed: int = 0
     passed_over: tuple[tuple[str, str], ...] = ()
 
     @property
     def admitted(self) -> int:
         """How many slots are delivered now."""
-        return self.missed + self.missing + self.failed
+        return self.missed + self.missing + self.called_off + self.failed
 
     def __add__(self, other: Backfilled) -> Backfilled:
         return Backfilled(
             missed=self.missed + other.missed,
             missing=self.missing + other.missing,
+            called_off=self.called_off + other.called_off,
             failed=self.failed + other.failed,
             passed_over=(*self.passed_over, *other.passed_over),
         )
@@ -284,7 +287,12 @@ def _backfill_schedule(
         missing_slots(schedule.recurrence(), life, day, before=schedule.next_slot),
         at=now,
     )
-    done = Backfilled(missed=again["missed"], missing=missing, failed=again["failed"])
+    done = Backfilled(
+        missed=again["missed"],
+        missing=missing,
+        called_off=again["called_off"],
+        failed=again["failed"],
+    )
     if done.admitted:
         audit.record(
             connection,

@@ -6,16 +6,17 @@ from typing import Final
 import dagster as dg
 from pydantic import Field
 
-from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.model.errors import PermanentError
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.launchpad import backfill_from_launchpad
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import refusal
+from queries_orchestration.orchestration.steps import refusal, refusals_shown
 from queries_orchestration.settings import BACKFILL_LANE
 from queries_orchestration.store.offer_turns import AFTER_ALL_OTHERS
 
 LONGEST_SECONDS: Final = 600
 """A day takes seconds; one that hangs would hold up the others."""
+PASSED_OVER: Final = "backfill_passed_over"
 FIRST_DAY: Final = "2026-01-01"
 """No schedule is older; how far back a backfill reaches is said by the history."""
 
@@ -44,7 +45,7 @@ def admit_day(
     """Admit the missed and missing slots of the partition's day; the sensor offers them."""
     if not context.has_partition_key:
         raise dg.Failure("no_partition: Choose a day, which is a partition.", allow_retries=False)
-    try:
+    with refusals_shown(context):
         done = backfill_from_launchpad(
             worker.backends,
             date.fromisoformat(context.partition_key),
@@ -52,24 +53,30 @@ def admit_day(
             schedule_id=config.schedule,
             person_id=config.as_person,
         )
-    except QueriesError as error:
-        raise refusal(error) from None
     context.log.info(
-        "Admitted %d missed, %d missing and %d failed slots.",
+        "Admitted %d missed, %d missing, %d called off and %d failed slots.",
         done.missed,
         done.missing,
+        done.called_off,
         done.failed,
     )
     for schedule_id, code in done.passed_over:
         context.log.warning("Passed over the schedule %s: %s.", schedule_id, code)
-    context.add_output_metadata(
-        {
-            "missed": done.missed,
-            "missing": done.missing,
-            "failed": done.failed,
-            "passed_over": len(done.passed_over),
-        }
-    )
+    entries = {
+        "missed": done.missed,
+        "missing": done.missing,
+        "called_off": done.called_off,
+        "failed": done.failed,
+        "passed_over": len(done.passed_over),
+    }
+    if done.passed_over:
+        passed_over = PermanentError(
+            "Some schedules could not be looked at; the log of the run names them, each with its"
+            " code. Mend them, then launch this day again: nothing is admitted twice.",
+            code=PASSED_OVER,
+        )
+        raise refusal(passed_over, entries)
+    context.add_output_metadata(entries)
 
 
 @dg.job(

@@ -12,7 +12,8 @@ from queries_orchestration.model.errors import QueriesError
 
 NAME_NOBODY: Final = frozenset(
     {
-        # Of the Launchpad: what to fill in otherwise.
+        # Of the Launchpad: what to fill in otherwise, or to mend.
+        "backfill_passed_over",
         "before_history",
         "client_key_reused",
         "dagster_ui_runs_off",

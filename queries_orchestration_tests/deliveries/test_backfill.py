@@ -207,7 +207,7 @@ def test_what_fails_alike_is_called_off_counts_for_no_streak_and_can_be_backfill
     with engine.begin() as connection:
         connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO orders"))
     engine.dispose()
-    assert fill(hourly, FRIDAY) == Backfilled(missed=admitted - 2, failed=2)
+    assert fill(hourly, FRIDAY) == Backfilled(called_off=admitted - 2, failed=2)
     assert fill(hourly, FRIDAY) == Backfilled()
     assert hourly.work(DELIVERY_LANE) == ["delivered"]
     assert hourly.schedule("hourly").failure_streak == 3
