@@ -104,9 +104,7 @@ def _backfill(backends: Backends, task: Mapping[str, Any]) -> object:
 
 
 def _pause(backends: Backends, task: Mapping[str, Any]) -> object:
-    pause(
-        backends, task["workspace"], schedule_id=task["schedule"], by=OPERATOR, reason="A race."
-    )
+    pause(backends, task["workspace"], schedule_id=task["schedule"], by=OPERATOR, reason="A race.")
     return True
 
 
