@@ -6,7 +6,7 @@ from typing import Final
 import dagster as dg
 from pydantic import Field
 
-from queries_orchestration.model.errors import PermanentError
+from queries_orchestration.model.errors import PermanentError, Refused
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.launchpad import backfill_from_launchpad
 from queries_orchestration.orchestration.resources import WorkerResource
@@ -43,12 +43,10 @@ def admit_day(
     context: dg.OpExecutionContext, config: BackfillConfig, worker: WorkerResource
 ) -> None:
     """Admit the missed and missing slots of the partition's day; the sensor offers them."""
-    if not context.has_partition_key:
-        raise dg.Failure("no_partition: Choose a day, which is a partition.", allow_retries=False)
     with refusals_shown(context):
         done = backfill_from_launchpad(
             worker.backends,
-            date.fromisoformat(context.partition_key),
+            _day_of(context),
             workspace_id=config.workspace,
             schedule_id=config.schedule,
             person_id=config.as_person,
@@ -77,6 +75,19 @@ def admit_day(
         )
         raise refusal(passed_over, entries)
     context.add_output_metadata(entries)
+
+
+def _day_of(context: dg.OpExecutionContext) -> date:
+    """Return the UTC day of the run's partition.
+
+    Raises:
+        Refused: it has none, or one that is no day (``no_partition``).
+    """
+    key = context.partition_key if context.has_partition_key else ""
+    try:
+        return date.fromisoformat(key)
+    except ValueError:
+        raise Refused("Choose a day, which is a partition.", code="no_partition") from None
 
 
 @dg.job(

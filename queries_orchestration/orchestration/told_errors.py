@@ -23,6 +23,7 @@ NAME_NOBODY: Final = frozenset(
         "future_day",
         "incomplete_config",
         "no_file",
+        "no_partition",
         "no_workspace",
         "not_found",
         "not_settled",
@@ -43,10 +44,12 @@ NAME_NOBODY: Final = frozenset(
     }
 )
 """Codes whose messages hold no name of a person, no title, no value and no foreign words."""
+ELSEWHERE: Final = {"dispatch_stopped": "`queries dispatch show` tells by whom and why."}
+"""By code: who tells the message of what is nobody's work, and has no page."""
 
 
 def told(error: QueriesError) -> str:
     """Return what a run tells of ``error``."""
     if error.code in NAME_NOBODY:
         return f"{error.code}: {error.message}"
-    return f"{error.code}: its page and the command tell more."
+    return f"{error.code}: {ELSEWHERE.get(error.code, 'its page and the command tell more.')}"

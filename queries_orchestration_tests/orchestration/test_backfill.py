@@ -10,7 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from queries_orchestration.definitions import defs
-from queries_orchestration.model.audit import SYSTEM, By
+from queries_orchestration.deliveries.stop_dispatch import start_dispatch, stop_dispatch
+from queries_orchestration.model.audit import OPERATOR, SYSTEM, By
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.orchestration.offering import offer_deliveries
 from queries_orchestration.store import tables
@@ -49,6 +50,14 @@ def run(instance: dg.DagsterInstance, day: str | None, **config: str) -> dg.Exec
         instance=instance,
         raise_on_error=False,
     )
+
+
+def _stopped(house: House, instance: dg.DagsterInstance) -> str:
+    stop_dispatch(house.backends, by=OPERATOR, name="Jane Doe", reason="Test.")
+    told = failure(run(instance, yesterday()))
+    start_dispatch(house.backends, by=OPERATOR, name="Jane Doe", reason="Test.")
+    assert "Jane Doe" not in told
+    return told
 
 
 def test_a_schedule_that_could_not_be_looked_at_turns_the_run_red_and_stops_no_other(
@@ -130,6 +139,7 @@ def test_what_is_refused_is_told_and_who_was_refused_is_recorded(
     assert "not_found" in failure(run(instance, yesterday(), workspace="unknown"))
     assert "no_workspace" in failure(run(instance, yesterday(), as_person=bob))
     assert "no_partition" in failure(run(instance, None))
+    assert "dispatch show" in _stopped(job_house, instance)
     (refused,) = [one for one in trail(job_house) if one.action == "refused"]
     assert (refused.attempted, refused.by.person_id) == ("backfill_launched", bob)
     assert not [one for one in job_house.history() if one.is_backfilled]
