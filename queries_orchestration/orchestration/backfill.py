@@ -107,6 +107,8 @@ def _day_of(context: dg.OpExecutionContext) -> date:
 def backfill_occurrences() -> None:
     """Admit the slots of a UTC day that were missed, or have no record; each is delivered once.
 
+    What an earlier backfill failed, and nobody got, or called off, is admitted again.
+
     Partitioned by UTC day, today included: launch it for a range of days. Launched twice, it
     admits nothing twice. Only schedules that are active, only what was due after their creation,
     in no pause, in the last 365 days. What it admits is delivered by runs of deliver_occurrence,

@@ -169,6 +169,8 @@ def _miss(
             claims_store.no_live_offer(database.now(connection)),
             *which,
         )
+        # In one order, so that no two who do so wait for each other.
+        .order_by(claims.c.key)
         .with_for_update(of=claims)
     ).all()
     # A backfill may have let thousands wait.

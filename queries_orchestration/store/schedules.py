@@ -364,7 +364,7 @@ def created_at_of(connection: Connection, workspace_id: str, schedule_id: str) -
                 schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id
             ),
         )
-        return found and found.created_at
+        return found.created_at if found else None
     return None
 
 

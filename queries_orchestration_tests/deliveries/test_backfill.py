@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.deliveries import schedule_changes
 from queries_orchestration.deliveries.backfill import Backfilled, backfill_range
 from queries_orchestration.deliveries.resolve import resolve
@@ -250,19 +251,28 @@ def test_what_it_admits_is_missed_by_no_newer_slot_but_by_a_pause_of_its_schedul
     assert fill(hourly, FRIDAY).missed == missed + overtaken
 
 
-@pytest.mark.parametrize("how", ["pause", "delete"])
+@pytest.mark.parametrize("how", ["pause", "delete", "prune"])
 def test_who_pauses_or_deletes_the_schedule_calls_off_what_waits(hourly: House, how: str) -> None:
     hourly.deliver(at(FRIDAY, 12, 30))
     assert fill(hourly, FRIDAY).missed == 4
     asked: dict[str, Any] = {"schedule_id": hourly.schedule("hourly").id, "by": OPERATOR}
     if how == "pause":
         schedule_changes.pause(hourly.backends, hourly.workspace_id, reason="Enough.", **asked)
-    else:
+    elif how == "delete":
         schedule_changes.delete_schedule(hourly.backends, hourly.workspace_id, **asked)
+    else:
+        apply_catalog(
+            hourly.backends.database,
+            [hourly.folder / "catalog.yaml"],
+            clock=hourly.clock,
+            environment=hourly.environment,
+            by=OPERATOR,
+            prune=True,
+        )
 
     called_off = [one for one in hourly.history("hourly") if one.is_backfilled]
     assert [one.outcome for one in called_off] == ["missed"] * 4
-    done = {"pause": "paused", "delete": "deleted"}[how]
+    done = "paused" if how == "pause" else "deleted"
     why = f"The schedule was {done} before it could be delivered."
     assert {one.message for one in called_off} == {why}
     assert hourly.work(DELIVERY_LANE) == []

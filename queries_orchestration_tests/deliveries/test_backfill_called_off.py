@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -82,7 +83,7 @@ def test_a_pause_calls_off_what_failed_before_and_waits_again_too(hourly: House)
         for _ in range(2):
             hourly.work(DELIVERY_LANE)
     fill(hourly, FRIDAY)
-    asked = {"schedule_id": hourly.schedule("hourly").id, "by": OPERATOR}
+    asked: dict[str, Any] = {"schedule_id": hourly.schedule("hourly").id, "by": OPERATOR}
 
     schedule_changes.pause(hourly.backends, hourly.workspace_id, reason="Enough.", **asked)
 
