@@ -22,6 +22,7 @@ NAME_NOBODY: Final = frozenset(
         "file_gone",
         "future_day",
         "incomplete_config",
+        "invalid_reason",
         "no_file",
         "no_partition",
         "no_workspace",
