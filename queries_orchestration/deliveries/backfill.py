@@ -8,6 +8,7 @@ work.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,7 +48,6 @@ from queries_orchestration.store import (
     schedules,
     workspaces,
 )
-from queries_orchestration.store.cross_workspace import DueSchedule
 from queries_orchestration.store.database import attempt
 from queries_orchestration.store.schedules import Schedule
 
@@ -58,8 +58,8 @@ _TURNS: Final[dict[Action, Turn]] = {
     "schedule_deleted": "ended",
 }
 
-SCHEDULES_A_BATCH: Final = 100
-"""So many are held at once, for a second at most: a pass or an edit of one waits as long."""
+BATCH_SECONDS: Final = 1.0
+"""After so long a batch takes no more schedules: a pass or an edit of one of them waits for it."""
 
 log = logging.getLogger(__name__)
 
@@ -143,20 +143,35 @@ def backfill(
             raise NotFound("There is no such workspace, or not for you.")
         found = cross_workspace.active_schedules(connection, workspace_id)
     total = Backfilled()
-    for of_workspace, some in _batches(found):
-        with _admitting(backends, of_workspace) as connection:
-            for one in some:
-                try:
-                    with unforeseen_told(one.id), attempt(connection):
-                        total += _backfill_schedule(
-                            backends, connection, one.workspace_id, one.id, day, by=by, alone=False
-                        )
-                except StoreUnavailable:
-                    raise
-                except QueriesError as error:
-                    log.warning("backfill_passed_over schedule=%s code=%s", one.id, error.code)
-                    total += Backfilled(passed_over=((one.id, error.code),))
+    for of_workspace, those in groupby(found, lambda one: one.workspace_id):
+        left = deque(one.id for one in those)
+        while left:
+            total += _backfill_batch(backends, of_workspace, left, day, by=by)
     return total
+
+
+def _backfill_batch(
+    backends: Backends, workspace_id: str, left: deque[str], day: date, *, by: By
+) -> Backfilled:
+    """Admit the slots of the first schedules that are left, and take these from there."""
+    done = Backfilled()
+    with _admitting(backends, workspace_id) as connection:
+        end = backends.waiting.now() + BATCH_SECONDS
+        while left:
+            schedule_id = left.popleft()
+            try:
+                with unforeseen_told(schedule_id), attempt(connection):
+                    done += _backfill_schedule(
+                        backends, connection, workspace_id, schedule_id, day, by=by, alone=False
+                    )
+            except StoreUnavailable:
+                raise
+            except QueriesError as error:
+                log.warning("backfill_passed_over schedule=%s code=%s", schedule_id, error.code)
+                done += Backfilled(passed_over=((schedule_id, error.code),))
+            if backends.waiting.now() >= end:
+                break
+    return done
 
 
 def backfill_range(
@@ -219,16 +234,6 @@ def _may_ask(connection: Connection, workspace_id: str, by: By) -> bool:
         return True
     person = people.get(connection, workspace_id, by.person_id)
     return person is not None and person.active
-
-
-def _batches(
-    found: Sequence[DueSchedule],
-) -> Iterator[tuple[str, Sequence[DueSchedule]]]:
-    """Yield some schedules of a workspace at a time, in the order of both."""
-    for workspace_id, those in groupby(found, lambda one: one.workspace_id):
-        of_workspace = list(those)
-        for start in range(0, len(of_workspace), SCHEDULES_A_BATCH):
-            yield workspace_id, of_workspace[start : start + SCHEDULES_A_BATCH]
 
 
 @contextmanager

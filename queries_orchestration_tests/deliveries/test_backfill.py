@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.deliveries import schedule_changes
-from queries_orchestration.deliveries.backfill import Backfilled, backfill_range
+from queries_orchestration.deliveries.backfill import BATCH_SECONDS, Backfilled, backfill_range
 from queries_orchestration.deliveries.resolve import resolve
 from queries_orchestration.deliveries.stop_dispatch import start_dispatch, stop_dispatch
 from queries_orchestration.model.audit import OPERATOR
@@ -323,6 +324,41 @@ def test_while_all_dispatching_is_stopped_nothing_is_admitted(house: House) -> N
 
     start_dispatch(house.backends, by=OPERATOR, name="root", reason="Test.")
     assert fill(house, MONDAY.date()) == Backfilled(missed=1)
+
+
+class Slow:
+    """Each look at the time finds that half a batch's has passed."""
+
+    looks = 0
+
+    def now(self) -> float:
+        self.looks += 1
+        return self.looks * BATCH_SECONDS / 2
+
+    def sleep(self, seconds: float) -> None:
+        raise AssertionError("nobody waits")
+
+
+def test_it_holds_schedules_for_a_second_at_most_however_many_there_are(house: House) -> None:
+    """A pass, a settlement or an edit that wants one of them waits for no longer."""
+    one = HOURLY.format(cron="0 8 * * 1", more="").split("schedules:\n")[1]
+    house.apply(
+        "workspace: {name: acme}\nschedules:\n"
+        + "".join(one.replace("hourly:", f"s{number}:") for number in range(4))
+    )
+    house.dispatch(MONDAY + WEEK + timedelta(hours=1))
+    committed: list[int] = []
+
+    def reached(step: str) -> None:
+        if step == "schedules backfilled, not the next":
+            with house.backends.database.across.read() as connection:
+                waiting = sa.select(sa.func.count()).where(tables.claims.c.backfill)
+                committed.append(connection.scalar(waiting) or 0)
+
+    slow = house.with_backends(replace(house.backends, waiting=Slow(), reached=reached))
+
+    assert fill(slow, MONDAY.date()) == Backfilled(missed=5)
+    assert committed == [2, 4, 5]
 
 
 def test_a_range_is_each_of_its_days_and_refused_before_anything_is_admitted(
