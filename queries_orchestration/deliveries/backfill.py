@@ -60,6 +60,8 @@ _TURNS: Final[dict[Action, Turn]] = {
 
 BATCH_SECONDS: Final = 1.0
 """After so long a batch takes no more schedules: a pass or an edit of one of them waits for it."""
+REST: Final = 0.25
+"""Of the time of a batch: SQLite has one writer, and who waits looks ten times a second."""
 
 log = logging.getLogger(__name__)
 
@@ -240,12 +242,15 @@ def _may_ask(connection: Connection, workspace_id: str, by: By) -> bool:
 def _admitting(backends: Backends, workspace_id: str) -> Iterator[Connection]:
     """Open a transaction that admits slots, unless all dispatching is stopped."""
     with backends.database.transaction(workspace_id) as connection:
+        begun = backends.waiting.now()
         stop = dispatch_stops.current(connection)
         if stop is not None:
             raise DispatchStopped(told(stop))
         yield connection
         backends.reached("backfill, not committed")
     backends.reached("schedules backfilled, not the next")
+    if backends.database.is_sqlite:
+        backends.waiting.sleep(REST * (backends.waiting.now() - begun))
 
 
 def _backfill_schedule(
