@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from queries_orchestration.model.backfills import CALLED_OFF, TakenBack
@@ -19,7 +19,7 @@ from queries_orchestration.settings import DELIVERY_LANE, MAX_RECEIVES
 from queries_orchestration.store import database
 from queries_orchestration.store.admissions import insert_into
 from queries_orchestration.store.occurrences import BACKFILL, same_work
-from queries_orchestration.store.tables import claims, deliveries, occurrences
+from queries_orchestration.store.tables import claims, deliveries, occurrences, offers
 
 
 def settled_slots(
@@ -91,7 +91,8 @@ def admit_again(
     """Take the outcome of slots back, so that they wait; returns how many had it.
 
     Why each was missed, or had failed, stays as its reason. What an earlier receive had prepared is
-    left alone: the file is made anew.
+    left alone: the file is made anew. Offers that no run took are forgotten: they tell since when
+    work waits for a run, and this has just begun to.
     """
     if not slots:
         return 0
@@ -119,6 +120,13 @@ def admit_again(
         .returning(occurrences.c.key)
     )
     keys = connection.scalars(reopening).all()
+    connection.execute(
+        delete(offers).where(
+            offers.c.workspace_id == workspace_id,
+            offers.c.key.in_(keys),
+            offers.c.state != "taken",
+        )
+    )
     _let_wait(connection, workspace_id, keys)
     return len(keys)
 
