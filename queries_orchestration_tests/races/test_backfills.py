@@ -62,8 +62,9 @@ def test_two_backfills_at_once_admit_each_missing_slot_once(house: House) -> Non
 def test_a_backfill_beside_a_pass_takes_what_the_pass_misses_and_nothing_else(
     house: House, rounds: int
 ) -> None:
+    turns = rounds // 2  # each is of two slots
     with racers(house) as racing:
-        for turn in range(rounds):
+        for turn in range(turns):
             # Two slots come due: the pass records the first as missed, and admits the second.
             missed, newest = MONDAY + 2 * turn * WEEK, MONDAY + (2 * turn + 1) * WEEK
             ask = {"do": "backfill", "day": missed.date().isoformat()}
@@ -79,8 +80,8 @@ def test_a_backfill_beside_a_pass_takes_what_the_pass_misses_and_nothing_else(
     assert [(one.outcome, one.via) for one in house.history()] == [
         ("delivered", "backfill"),
         ("delivered", "recurrence"),
-    ] * rounds
-    assert house.addressees().count("bob@example.org") == 2 * rounds
+    ] * turns
+    assert house.addressees().count("bob@example.org") == 2 * turns
 
 
 @pytest.mark.parametrize("how", ["pause", "delete"])
