@@ -141,7 +141,7 @@ def _carry_out(
     pruned: list[PrunedRow] = []
     for plan in plans:
         _write(connection, plan)
-        taken_away = _prune(connection, plan)
+        taken_away = _prune(connection, plan, at=now)
         for event in audit_events(plan, taken_away, by=by, at=now):
             audit.record(connection, event)
         pruned += taken_away
@@ -154,10 +154,10 @@ def _carry_out(
     return changes_of(plans, pruned, unset)
 
 
-def _prune(connection: Connection, plan: WorkspacePlan) -> list[PrunedRow]:
+def _prune(connection: Connection, plan: WorkspacePlan, *, at: datetime) -> list[PrunedRow]:
     if plan.surplus is None:
         return []
-    return prune_rows(connection, plan.workspace.after, plan.surplus)
+    return prune_rows(connection, plan.workspace.after, plan.surplus, at=at)
 
 
 def _write(connection: Connection, plan: WorkspacePlan) -> None:

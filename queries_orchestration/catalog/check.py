@@ -111,7 +111,7 @@ def plan_workspace(
     for schedule in declared.schedules.values():
         before = schedule_check.stored(connection, stored.get(schedule.name))
         if schedule.name in unreadable:
-            before = schedule_check.unreadable(schedule.name, unreadable[schedule.name])
+            before = schedule_check.unreadable(connection, schedule.name, unreadable[schedule.name])
         after = schedule_check.after(schedule, before)
         if after is not None:
             plan.schedules.append(Planned(before, after, take_over))

@@ -18,7 +18,7 @@ from queries_orchestration.catalog.source_names import SourceNames
 from queries_orchestration.model.errors import Refused, UnreadableRow
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.model.recurrences import Recurrence, next_slot
-from queries_orchestration.store import recipients
+from queries_orchestration.store import recipients, schedules
 from queries_orchestration.store.people import Person
 from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source
@@ -48,11 +48,14 @@ class ScheduleCheck:
         named = recipients.of_schedule(connection, self.workspace.id, schedule.id)
         return ScheduleRows(schedule, self.recipients.listed(named))
 
-    def unreadable(self, name: str, schedule_id: str) -> ScheduleRows:
-        """Return what stands for a row that cannot be read: nothing of it is known.
+    def unreadable(self, connection: Connection, name: str, schedule_id: str) -> ScheduleRows:
+        """Return what stands for a row that cannot be read: of it only its creation is known.
 
         It is paused, as a pass that meets such a row pauses it: somebody resumes it once mended.
+        Where its creation is what cannot be read, it counts as made now: a backfill then takes it
+        for new, rather than for older than it is.
         """
+        created_at = schedules.created_at_of(connection, self.workspace.id, schedule_id)
         stand_in = replace(
             self._empty(name, source_id="", version=0, owner_id=""),
             id=schedule_id,
@@ -61,6 +64,7 @@ class ScheduleCheck:
             pause_code=UnreadableRow.code,
             pause_reason="Its row could not be read, and was written anew from a file. Resume it.",
             paused_at=self.now,
+            created_at=created_at or self.now,
         )
         return ScheduleRows(stand_in, ())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal, Protocol, TypeVar
 
 from sqlalchemy import Connection
@@ -88,12 +89,17 @@ def surplus_of(
     )
 
 
-def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> list[PrunedRow]:
+def prune(
+    connection: Connection, workspace: Workspace, surplus: Surplus, *, at: datetime
+) -> list[PrunedRow]:
     """Take the rows away, those that refer before those that are referred to.
 
     What something refers to stays: schedules ended, reports and queries archived, people
     deactivated, groups, datasets and connections as they are. A row that had come to that before is
     not returned.
+
+    Args:
+        at: now, by the calendar clock.
     """
     pruned: list[PrunedRow] = []
 
@@ -102,7 +108,7 @@ def prune(connection: Connection, workspace: Workspace, surplus: Surplus) -> lis
             pruned.append(PrunedRow(kind, f"{workspace.name}/{name}", outcome))
 
     for schedule in surplus.schedules:
-        outcome = retire_schedule(connection, schedule, written_by="file")
+        outcome = retire_schedule(connection, schedule, written_by="file", at=at)
         record("schedules", schedule.name, outcome)
     outside_addresses.remove_unused(connection, workspace.id)
     for report in surplus.reports:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import date
 
 import click
@@ -39,10 +40,10 @@ def backfill(
 ) -> None:
     """Deliver what was missed on a day, or on each from FIRST to LAST, by UTC.
 
-    Slots recorded as missed, such without a record, and such that a backfill failed,
-    of active schedules: after their creation, in no pause, in the last 365 days. Asked
-    twice, each is admitted once. A running Dagster delivers them after all other work,
-    or `queries tick --work`.
+    Slots recorded as missed, such without a record, and such that a backfill failed or
+    called off, of active schedules: after their creation, in no pause, in the last 365
+    days. Asked twice, each is admitted once. A running Dagster delivers them after all
+    other work, or `queries tick --work`.
     """
     backends = open_backends(settings, os.environ, system_clock)
     place = workspace_named(backends.database, workspace)
@@ -85,16 +86,29 @@ def backfill(
                 "day": day.isoformat(),
                 "missed": one.missed,
                 "missing": one.missing,
+                "called_off": one.called_off,
                 "failed": one.failed,
                 "passed_over": [{"schedule": id_, "code": code} for id_, code in one.passed_over],
             }
             for day, one in done
         ]
         print_json({"admitted": sum(one.admitted for _, one in done), "days": days})
-        return
+    else:
+        _tell(done)
+    if any(one.passed_over for _, one in done):
+        raise click.exceptions.Exit(1)
+
+
+def _tell(done: Sequence[tuple[date, Backfilled]]) -> None:
     print_table(
-        ["DAY", "MISSED", "MISSING", "FAILED"],
-        [[str(day), str(one.missed), str(one.missing), str(one.failed)] for day, one in done],
+        ["DAY", "MISSED", "MISSING", "CALLED OFF", "FAILED"],
+        [
+            [
+                str(day),
+                *(str(number) for number in (one.missed, one.missing, one.called_off, one.failed)),
+            ]
+            for day, one in done
+        ],
     )
     for day, one in done:
         for schedule_id, code in one.passed_over:

@@ -21,14 +21,14 @@ def dagster_home_of(settings: Settings) -> Path:
 
 
 def make_dagster_home(settings: Settings) -> Path:
-    """Return the Dagster home, made with the embedded default's ``dagster.yaml`` if new.
+    """Return the Dagster home, with the embedded default's ``dagster.yaml`` if it has none.
 
     Processes that open new SQLite storage of Dagster at once can break it for good, so it is made
     here, by one of them at a time, before any other opens it.
     """
     home = dagster_home_of(settings)
     home.mkdir(parents=True, exist_ok=True)
-    if (home / _MADE).exists():
+    if (home / _MADE).exists() and (home / "dagster.yaml").exists():
         return home
     with (home / ".storage-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

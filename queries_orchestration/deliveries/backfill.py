@@ -8,6 +8,7 @@ work.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,7 +48,6 @@ from queries_orchestration.store import (
     schedules,
     workspaces,
 )
-from queries_orchestration.store.cross_workspace import DueSchedule
 from queries_orchestration.store.database import attempt
 from queries_orchestration.store.schedules import Schedule
 
@@ -58,8 +58,10 @@ _TURNS: Final[dict[Action, Turn]] = {
     "schedule_deleted": "ended",
 }
 
-SCHEDULES_A_BATCH: Final = 100
-"""So many are held at once, for a second at most: a pass or an edit of one waits as long."""
+BATCH_SECONDS: Final = 1.0
+"""After so long a batch takes no more schedules: a pass or an edit of one of them waits for it."""
+REST: Final = 0.25
+"""Of the time of a batch: SQLite has one writer, and who waits looks ten times a second."""
 
 log = logging.getLogger(__name__)
 
@@ -74,23 +76,26 @@ class DispatchStopped(Refused):
 class Backfilled:
     """What was admitted: slots recorded as missed, without a record, and failures of a backfill.
 
-    ``passed_over`` are the schedules that could not be looked at, each with the code.
+    ``called_off`` are those that were missed because slots before them failed in a backfill;
+    ``passed_over`` the schedules that could not be looked at, each with the code.
     """
 
     missed: int = 0
     missing: int = 0
+    called_off: int = 0
     failed: int = 0
     passed_over: tuple[tuple[str, str], ...] = ()
 
     @property
     def admitted(self) -> int:
         """How many slots are delivered now."""
-        return self.missed + self.missing + self.failed
+        return self.missed + self.missing + self.called_off + self.failed
 
     def __add__(self, other: Backfilled) -> Backfilled:
         return Backfilled(
             missed=self.missed + other.missed,
             missing=self.missing + other.missing,
+            called_off=self.called_off + other.called_off,
             failed=self.failed + other.failed,
             passed_over=(*self.passed_over, *other.passed_over),
         )
@@ -140,20 +145,35 @@ def backfill(
             raise NotFound("There is no such workspace, or not for you.")
         found = cross_workspace.active_schedules(connection, workspace_id)
     total = Backfilled()
-    for of_workspace, some in _batches(found):
-        with _admitting(backends, of_workspace) as connection:
-            for one in some:
-                try:
-                    with unforeseen_told(one.id), attempt(connection):
-                        total += _backfill_schedule(
-                            backends, connection, one.workspace_id, one.id, day, by=by, alone=False
-                        )
-                except StoreUnavailable:
-                    raise
-                except QueriesError as error:
-                    log.warning("backfill_passed_over schedule=%s code=%s", one.id, error.code)
-                    total += Backfilled(passed_over=((one.id, error.code),))
+    for of_workspace, those in groupby(found, lambda one: one.workspace_id):
+        left = deque(one.id for one in those)
+        while left:
+            total += _backfill_batch(backends, of_workspace, left, day, by=by)
     return total
+
+
+def _backfill_batch(
+    backends: Backends, workspace_id: str, left: deque[str], day: date, *, by: By
+) -> Backfilled:
+    """Admit the slots of the first schedules that are left, and take these from there."""
+    done = Backfilled()
+    with _admitting(backends, workspace_id) as connection:
+        end = backends.waiting.now() + BATCH_SECONDS
+        while left:
+            schedule_id = left.popleft()
+            try:
+                with unforeseen_told(schedule_id), attempt(connection):
+                    done += _backfill_schedule(
+                        backends, connection, workspace_id, schedule_id, day, by=by, alone=False
+                    )
+            except StoreUnavailable:
+                raise
+            except QueriesError as error:
+                log.warning("backfill_passed_over schedule=%s code=%s", schedule_id, error.code)
+                done += Backfilled(passed_over=((schedule_id, error.code),))
+            if backends.waiting.now() >= end:
+                break
+    return done
 
 
 def backfill_range(
@@ -218,26 +238,19 @@ def _may_ask(connection: Connection, workspace_id: str, by: By) -> bool:
     return person is not None and person.active
 
 
-def _batches(
-    found: Sequence[DueSchedule],
-) -> Iterator[tuple[str, Sequence[DueSchedule]]]:
-    """Yield some schedules of a workspace at a time, in the order of both."""
-    for workspace_id, those in groupby(found, lambda one: one.workspace_id):
-        of_workspace = list(those)
-        for start in range(0, len(of_workspace), SCHEDULES_A_BATCH):
-            yield workspace_id, of_workspace[start : start + SCHEDULES_A_BATCH]
-
-
 @contextmanager
 def _admitting(backends: Backends, workspace_id: str) -> Iterator[Connection]:
     """Open a transaction that admits slots, unless all dispatching is stopped."""
     with backends.database.transaction(workspace_id) as connection:
+        begun = backends.waiting.now()
         stop = dispatch_stops.current(connection)
         if stop is not None:
             raise DispatchStopped(told(stop))
         yield connection
         backends.reached("backfill, not committed")
     backends.reached("schedules backfilled, not the next")
+    if backends.database.is_sqlite:
+        backends.waiting.sleep(REST * (backends.waiting.now() - begun))
 
 
 def _backfill_schedule(
@@ -284,7 +297,12 @@ def _backfill_schedule(
         missing_slots(schedule.recurrence(), life, day, before=schedule.next_slot),
         at=now,
     )
-    done = Backfilled(missed=again["missed"], missing=missing, failed=again["failed"])
+    done = Backfilled(
+        missed=again["missed"],
+        missing=missing,
+        called_off=again["called_off"],
+        failed=again["failed"],
+    )
     if done.admitted:
         audit.record(
             connection,

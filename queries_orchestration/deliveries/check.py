@@ -230,7 +230,7 @@ def _lanes(limits: Mapping[str, object] | None) -> list[Finding]:
         return [
             Finding(
                 code="lane_limits",
-                message="DAGSTER_HOME has no dagster.yaml that can be read: run `queries init`.",
+                message="DAGSTER_HOME has no dagster.yaml: run `queries init`.",
             )
         ]
     return [

@@ -32,11 +32,20 @@ def count(connection: Connection, settled: Settled) -> None:
 
 
 def announce(settled: Settled) -> None:
-    """Log a failed run and an automatic pause, once they are committed."""
+    """Log a failed run, an automatic pause and what was called off, once they are committed."""
     if settled.outcome == "failed":
         _log(RUN_FAILED, settled, settled.code)
     if settled.paused_with is not None:
         _log(AUTO_PAUSED, settled, settled.paused_with)
+    if settled.called_off:
+        log.warning(
+            "backfill_called_off workspace=%s schedule=%s occurrence=%s code=%s slots=%d",
+            settled.workspace_id,
+            settled.schedule_id,
+            settled.occurrence_key,
+            settled.code,
+            settled.called_off,
+        )
 
 
 def _log(event: str, settled: Settled, code: str | None) -> None:

@@ -40,7 +40,6 @@ from queries_orchestration.store.schedules import Schedule
 from queries_orchestration.store.sources import Source
 from queries_orchestration.store.transfers import Transfer
 
-ENDED_BEFORE: Final = "The schedule was deleted before it could be delivered."
 PAUSED: Final = "paused"
 """The code of a pause by a person."""
 
@@ -271,11 +270,10 @@ def delete_schedule(
         lock_catalog(connection)  # before the first read
         schedule = schedule_governed_by(connection, workspace_id, schedule_id=schedule_id, by=by)
         check_unchanged(connection, schedule, expected)
-        if retire_schedule(connection, schedule, written_by="other") is None:
+        if retire_schedule(connection, schedule, written_by="other", at=at) is None:
             raise Refused(
                 "The schedule has ended already; its history keeps it.", code="schedule_ended"
             )
-        missed.miss_backfilled(connection, workspace_id, schedule_id, because=ENDED_BEFORE, at=at)
         outside_addresses.remove_unused(connection, workspace_id)
         _record(connection, workspace_id, schedule_id, "schedule_deleted", by=by, at=at)
 

@@ -29,7 +29,7 @@ class Settled:
     """What a settlement did, to be announced once it is committed.
 
     ``streak`` is the schedule's failures in a row since; ``occurrence_key`` is None if not even
-    the slot could be read.
+    the slot could be read; ``called_off`` is how much of the schedule's backfill was.
     """
 
     workspace_id: str
@@ -39,6 +39,7 @@ class Settled:
     code: str | None
     streak: int
     paused_with: str | None
+    called_off: int = 0
 
 
 def settle(
@@ -71,6 +72,7 @@ def settle(
         code=settlement.code,
         streak=consequence.streak,
         paused_with=consequence.paused_with,
+        called_off=consequence.called_off,
     )
     events.count(connection, settled)
     return settled

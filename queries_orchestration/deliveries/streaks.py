@@ -35,10 +35,14 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """The schedule's failures in a row now, and the code of its pause if it was paused."""
+    """The schedule's failures in a row now, and the code of its pause if it was paused.
+
+    ``called_off`` is how many slots of its backfill were.
+    """
 
     streak: int
     paused_with: str | None = None
+    called_off: int = 0
 
 
 def count(
@@ -51,10 +55,10 @@ def count(
     workspace_id, schedule_id = occurrence.workspace_id, occurrence.schedule_id
     change = streak_change(settlement.outcome, automatic=occurrence.is_automatic)
     counts = occurrence.purpose == "delivery" and not occurrence.is_backfilled
-    if occurrence.is_backfilled and settlement.outcome == "failed":
-        _call_off(connection, occurrence, settlement, at=at)
     if change == "untouched" or not counts:
-        return Consequence(schedules.streak_of(connection, workspace_id, schedule_id))
+        called_off = _call_off(connection, occurrence, settlement, at=at)
+        streak = schedules.streak_of(connection, workspace_id, schedule_id)
+        return Consequence(streak, called_off=called_off)
     if change == "reset":
         schedules.reset_streak(connection, workspace_id, schedule_id)
         return Consequence(0)
@@ -74,22 +78,29 @@ def count(
 
 def _call_off(
     connection: Connection, occurrence: Occurrence, settlement: Settlement, *, at: datetime
-) -> None:
-    """Record as missed what waits of the schedule's backfill, if all of it would fail alike."""
+) -> int:
+    """Record as missed what waits of the schedule's backfill, if all of it would fail alike.
+
+    Returns:
+        How much that is.
+    """
+    if not occurrence.is_backfilled or settlement.outcome != "failed":
+        return 0
     workspace_id, schedule_id = occurrence.workspace_id, occurrence.schedule_id
     last = backfills.last_failures(
         connection, workspace_id, schedule_id, limit=FAILURES_THAT_CALL_OFF
     )
-    if calls_off(last):
-        missed.miss_backfilled(
-            connection,
-            workspace_id,
-            schedule_id,
-            because=f"Slots before it failed with {settlement.code}: {settlement.message}"
-            " Mend the cause, then backfill again.",
-            at=at,
-            code=CALLED_OFF,
-        )
+    if not calls_off(last):
+        return 0
+    return missed.miss_backfilled(
+        connection,
+        workspace_id,
+        schedule_id,
+        because=f"Slots before it failed with {settlement.code}: {settlement.message}"
+        " Mend the cause, then backfill again.",
+        at=at,
+        code=CALLED_OFF,
+    )
 
 
 def _is_owners(connection: Connection, occurrence: Occurrence) -> bool:

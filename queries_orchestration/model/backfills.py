@@ -1,8 +1,8 @@
 """Which slots of a UTC day a backfill may admit: never one that was not due, or is nobody's memory.
 
 A slot that a backfill tried in vain may be tried by another one if nobody has a delivery of it:
-the source was broken, or closed to its actor. When the slots of a schedule fail so one after the
-other, with the same code, the rest that waits is called off.
+the source was broken, or closed to its actor. When the slots of a schedule fail one after the other
+with the same code, and nobody gets a message, the rest that waits is called off.
 
 A schedule's slots were due after it was created, while it was not paused or ended, and by the rule
 that it had then. Which rule that was is known since its definition last changed.
@@ -24,8 +24,8 @@ FAILURES_THAT_CALL_OFF: Final = 2
 """So many in a row of a schedule, with the same code, call off the rest of its backfill."""
 CALLED_OFF: Final = "backfill_called_off"
 
-TakenBack = Literal["missed", "failed"]
-"""The outcomes that a backfill may take back."""
+TakenBack = Literal["missed", "called_off", "failed"]
+"""What a backfill may take back: what is missed, by an earlier backfill called off, or failed."""
 Turn = Literal["changed", "paused", "resumed", "ended"]
 
 _ORDER: Final[dict[Turn, int]] = {"changed": 0, "ended": 1, "paused": 2, "resumed": 3}
@@ -74,8 +74,8 @@ def calls_off(last: Sequence[str | None]) -> bool:
     """Whether the rest of a schedule's backfill would fail as its last slots did.
 
     Args:
-        last: the codes of the last failures, the latest first; None: it did not fail, or was
-            delivered to somebody.
+        last: the codes of the last failures, the latest first; None: it did not fail, or somebody
+            may have a message.
     """
     codes = set(last[:FAILURES_THAT_CALL_OFF])
     return len(last) >= FAILURES_THAT_CALL_OFF and len(codes) == 1 and None not in codes

@@ -18,10 +18,10 @@ from queries_orchestration.deliveries import (
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.model.outcomes import Outcome
 from queries_orchestration.orchestration import metadata, tags
-from queries_orchestration.orchestration.launchpad import admit_from_launchpad
+from queries_orchestration.orchestration.launchpad import occurrence_from_launchpad
 from queries_orchestration.orchestration.materialization import materialize_delivered
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import NOT_TAKEN, failure, refusal, step
+from queries_orchestration.orchestration.steps import NOT_TAKEN, failure, refusals_shown, step
 from queries_orchestration.orchestration.taking import nothing_to_do, take_next, take_work
 from queries_orchestration.orchestration.told_run import (
     read_tally,
@@ -73,16 +73,16 @@ def start(
     if not (config.occurrence or config.schedule or config.as_person or config.reason):
         yield from begin(context, worker, take_next(context, worker, lane=DELIVERY_LANE))
         return
-    try:
-        key = config.occurrence or admit_from_launchpad(
+    with refusals_shown(context):
+        key = occurrence_from_launchpad(
             worker.backends,
+            occurrence_key=config.occurrence,
             schedule_id=config.schedule,
             person_id=config.as_person,
             reason=config.reason,
-            run_id=context.run_id,
+            # A re-execution has an id of its own, and is no click of its own.
+            run_id=context.run.root_run_id or context.run_id,
         )
-    except QueriesError as error:
-        raise refusal(error) from None
     yield from take(context, worker, key, offer_number=config.offer or None)
 
 

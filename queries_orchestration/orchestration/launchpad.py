@@ -15,13 +15,44 @@ from queries_orchestration.store import cross_workspace
 from queries_orchestration.store.refusals import refusals_recorded
 
 
+def occurrence_from_launchpad(
+    backends: Backends,
+    *,
+    occurrence_key: str,
+    schedule_id: str,
+    person_id: str,
+    reason: str,
+    run_id: str,
+) -> str:
+    """Return the key of the occurrence that a run is to work: the one it names, or a manual one.
+
+    Args:
+        run_id: of the operator's Dagster run, or of the one that it executes again: the same click.
+
+    Raises:
+        Refused: an occurrence is named, and something else beside it (``incomplete_config``).
+        Refused, NotFound, AccessLost, …: as ``admit_from_launchpad``.
+    """
+    if not occurrence_key:
+        return admit_from_launchpad(
+            backends, schedule_id=schedule_id, person_id=person_id, reason=reason, run_id=run_id
+        )
+    if schedule_id or person_id or reason:
+        raise Refused(
+            "Give the key of an occurrence alone, which is worked as whoever it is for; or a"
+            " schedule, as_person and a reason, without an occurrence.",
+            code="incomplete_config",
+        )
+    return occurrence_key
+
+
 def admit_from_launchpad(
     backends: Backends, *, schedule_id: str, person_id: str, reason: str, run_id: str
 ) -> str:
     """Admit a manual occurrence for ``person_id`` and return its key.
 
     Args:
-        run_id: the operator's Dagster run; executing it again is the same click.
+        run_id: of the click: the same again is the same occurrence.
 
     Raises:
         Refused: something is missing in the config (``incomplete_config``), or such runs are

@@ -34,6 +34,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "aborted": "Uploads that were aborted",
     "missed": "Slots that were recorded as missed and are delivered now",
     "missing": "Slots that had no record and are delivered now",
+    "called_off": "Slots that an earlier backfill called off and are delivered now",
     "failed": "Slots that an earlier backfill failed and are delivered now",
     "removed": "Of a retention: whether what it counts was removed",
     "expired_files": "Files whose time was over, and what failed exports left",

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import dagster as dg
 from pydantic import Field
 
-from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.deliver_occurrence import (
     deliver,
@@ -15,7 +14,7 @@ from queries_orchestration.orchestration.deliver_occurrence import (
 )
 from queries_orchestration.orchestration.launchpad import resend_from_launchpad
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import refusal
+from queries_orchestration.orchestration.steps import refusals_shown
 from queries_orchestration.orchestration.told_run import tag_working
 from queries_orchestration.settings import DELIVERY_LANE, Settings
 
@@ -41,15 +40,13 @@ def start_resend(
 ) -> Iterator[dg.Output[None]]:
     """Admit the resend, or find the one under way, take it, open the source as the person."""
     tag_working(context)
-    try:
+    with refusals_shown(context):
         key = resend_from_launchpad(
             worker.backends,
             occurrence_key=config.occurrence,
             person_id=config.as_person,
             reason=config.reason,
         )
-    except QueriesError as error:
-        raise refusal(error) from None
     yield from take(context, worker, key, offer_number=None)
 
 

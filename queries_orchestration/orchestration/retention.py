@@ -6,11 +6,11 @@ from typing import Any, Final
 import dagster as dg
 from pydantic import Field
 
-from queries_orchestration.model.errors import QueriesError, TransientError
+from queries_orchestration.model.errors import TransientError
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.dagster_run_log import DagsterRunLog
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import refusal
+from queries_orchestration.orchestration.steps import refusal, refusals_shown
 from queries_orchestration.retention.found import Found
 from queries_orchestration.retention.retain import retain
 from queries_orchestration.settings import UPKEEP_LANE
@@ -38,16 +38,14 @@ def remove_what_is_past_its_age(
     context: dg.OpExecutionContext, config: RetentionConfig, worker: WorkerResource
 ) -> None:
     """Count, and remove if asked, files, uploads, history, audit events and runs past their age."""
-    try:
+    with refusals_shown(context):
         found = retain(
             worker.backends,
             DagsterRunLog(context.instance),
             do=config.do,
             seconds=config.minutes * 60.0,
         )
-    except QueriesError as error:
-        raise refusal(error) from None
-    context.add_output_metadata(_told(found, do=config.do))
+    entries = _told(found, do=config.do)
     failed = [one for one in found if one.code is not None]
     if failed:
         codes = ", ".join(f"{one.kind} {one.code}" for one in failed)
@@ -55,8 +53,10 @@ def remove_what_is_past_its_age(
             TransientError(
                 f"Not all could be looked at, and the next run tries again: {codes}.",
                 code=str(failed[0].code),
-            )
+            ),
+            entries,
         )
+    context.add_output_metadata(entries)
 
 
 def _told(found: list[Found], *, do: bool) -> dict[str, Any]:

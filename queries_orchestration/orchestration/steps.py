@@ -17,7 +17,12 @@ from queries_orchestration.orchestration.dagster_runs import DagsterRuns
 from queries_orchestration.orchestration.told_errors import told
 from queries_orchestration.orchestration.told_run import read_work, tag_outcome
 from queries_orchestration.receives.backends import Backends
-from queries_orchestration.receives.boundary import Fail, failures_settled, is_final
+from queries_orchestration.receives.boundary import (
+    Fail,
+    failures_settled,
+    is_final,
+    unforeseen_told,
+)
 from queries_orchestration.receives.heartbeat import Terminated
 from queries_orchestration.settings import MAX_RECEIVES
 from queries_orchestration.store.claims import Receive
@@ -125,6 +130,20 @@ def failure(error: QueriesError, receive: Receive, more: Mapping[str, Any]) -> d
     )
 
 
-def refusal(error: QueriesError) -> dg.Failure:
-    """Return the Dagster failure of a run that could not start."""
-    return dg.Failure(description=told(error), allow_retries=False)
+@contextmanager
+def refusals_shown(context: dg.OpExecutionContext) -> Iterator[None]:
+    """Show what fails before, or without, a receive: by its code, and without its cause."""
+    try:
+        with unforeseen_told(context.op.name):
+            yield
+    except QueriesError as error:
+        raise refusal(error) from None
+
+
+def refusal(error: QueriesError, more: Mapping[str, Any] | None = None) -> dg.Failure:
+    """Return the Dagster failure of a run that could not start, or not do all.
+
+    Args:
+        more: entries of its metadata.
+    """
+    return dg.Failure(description=told(error), metadata=more, allow_retries=False)

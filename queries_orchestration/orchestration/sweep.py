@@ -5,13 +5,15 @@ import dagster as dg
 from queries_orchestration.exports.sweep import sweep_uploads as sweep
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.resources import WorkerResource
+from queries_orchestration.orchestration.steps import refusals_shown
 from queries_orchestration.settings import UPKEEP_LANE
 
 
 @dg.op
 def abort_stale_uploads(context: dg.OpExecutionContext, worker: WorkerResource) -> None:
     """Abort uploads that no export records and that are older than QUERIES_UPLOAD_AGE."""
-    aborted = sweep(worker.backends)
+    with refusals_shown(context):
+        aborted = sweep(worker.backends)
     context.log.info("Aborted %d uploads.", aborted)
     context.add_output_metadata({"aborted": aborted})
 

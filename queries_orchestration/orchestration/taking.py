@@ -5,10 +5,10 @@ from __future__ import annotations
 import dagster as dg
 
 from queries_orchestration.deliveries.stop_dispatch import told
-from queries_orchestration.model.errors import NotFound, QueriesError
+from queries_orchestration.model.errors import NotFound
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.resources import WorkerResource
-from queries_orchestration.orchestration.steps import refusal, terminated
+from queries_orchestration.orchestration.steps import refusals_shown, terminated
 from queries_orchestration.orchestration.told_run import tag_outcome, tag_run
 from queries_orchestration.receives import start as start_step
 from queries_orchestration.receives.publish import offer_lane
@@ -34,16 +34,15 @@ def take_work(
         Failure: there is no such work, or it is of another lane. Work that was offered and is gone
             needs nobody: that is nothing to do.
     """
-    try:
-        receive = start_step.start(
-            worker.backends, key, lane=lane, offer_number=offer_number, run_id=context.run_id
-        )
-    except NotFound as error:
-        if offer_number is None:
-            raise refusal(error) from None
-        receive = start_step.NothingToDo("It is not there any more.")
-    except QueriesError as error:
-        raise refusal(error) from None
+    with refusals_shown(context):
+        try:
+            receive = start_step.start(
+                worker.backends, key, lane=lane, offer_number=offer_number, run_id=context.run_id
+            )
+        except NotFound:
+            if offer_number is None:
+                raise
+            receive = start_step.NothingToDo("It is not there any more.")
     if not isinstance(receive, start_step.NothingToDo):
         # First of all: until it beats, whoever looks for the lost finds this receive.
         worker.begin(receive, lane=lane, run_id=context.run_id, is_terminated=terminated(context))
@@ -63,12 +62,10 @@ def take_next(
         None, said in the run, if nothing waits there that may start.
     """
     backends = worker.backends
-    try:
+    with refusals_shown(context):
         offers = offer_lane(backends.database, backends.settings, lane, at_most=1)
         with backends.database.across.read() as connection:
             stop = None if offers else dispatch_stops.current(connection)
-    except QueriesError as error:
-        raise refusal(error) from None
     if stop is not None:
         nothing_to_do(context, told(stop))
         return None

@@ -12,7 +12,8 @@ from queries_orchestration.model.errors import QueriesError
 
 NAME_NOBODY: Final = frozenset(
     {
-        # Of the Launchpad: what to fill in otherwise.
+        # Of the Launchpad: what to fill in otherwise, or to mend.
+        "backfill_passed_over",
         "before_history",
         "client_key_reused",
         "dagster_ui_runs_off",
@@ -21,7 +22,9 @@ NAME_NOBODY: Final = frozenset(
         "file_gone",
         "future_day",
         "incomplete_config",
+        "invalid_reason",
         "no_file",
+        "no_partition",
         "no_workspace",
         "not_found",
         "not_settled",
@@ -42,10 +45,12 @@ NAME_NOBODY: Final = frozenset(
     }
 )
 """Codes whose messages hold no name of a person, no title, no value and no foreign words."""
+ELSEWHERE: Final = {"dispatch_stopped": "`queries dispatch show` tells by whom and why."}
+"""By code: who tells the message of what is nobody's work, and has no page."""
 
 
 def told(error: QueriesError) -> str:
     """Return what a run tells of ``error``."""
     if error.code in NAME_NOBODY:
         return f"{error.code}: {error.message}"
-    return f"{error.code}: its page and the command tell more."
+    return f"{error.code}: {ELSEWHERE.get(error.code, 'its page and the command tell more.')}"

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, and_, case, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from queries_orchestration.model.backfills import TakenBack
+from queries_orchestration.model.backfills import CALLED_OFF, TakenBack
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.settings import DELIVERY_LANE, MAX_RECEIVES
 from queries_orchestration.store import database
 from queries_orchestration.store.admissions import insert_into
 from queries_orchestration.store.occurrences import BACKFILL, same_work
-from queries_orchestration.store.tables import claims, deliveries, occurrences
+from queries_orchestration.store.tables import claims, deliveries, occurrences, offers
 
 
 def settled_slots(
@@ -91,7 +91,8 @@ def admit_again(
     """Take the outcome of slots back, so that they wait; returns how many had it.
 
     Why each was missed, or had failed, stays as its reason. What an earlier receive had prepared is
-    left alone: the file is made anew.
+    left alone: the file is made anew. Offers that no run took are forgotten: they tell since when
+    work waits for a run, and this has just begun to.
     """
     if not slots:
         return 0
@@ -119,6 +120,13 @@ def admit_again(
         .returning(occurrences.c.key)
     )
     keys = connection.scalars(reopening).all()
+    connection.execute(
+        delete(offers).where(
+            offers.c.workspace_id == workspace_id,
+            offers.c.key.in_(keys),
+            offers.c.state != "taken",
+        )
+    )
     _let_wait(connection, workspace_id, keys)
     return len(keys)
 
@@ -128,10 +136,12 @@ def last_failures(
 ) -> list[str | None]:
     """Return the codes of the slots of backfills that were worked last, the latest first.
 
-    None for one that did not fail, or of which somebody has a delivery.
+    None for one that did not fail, or of which somebody may have a message.
     """
+    got = _handed_out().where(deliveries.c.state.in_(("sent", "uncertain")))
+    failed = and_(occurrences.c.outcome == "failed", ~got.exists())
     settled = (
-        select(case((and_(*_ended("failed")), occurrences.c.code)))
+        select(case((failed, occurrences.c.code)))
         .where(
             occurrences.c.workspace_id == workspace_id,
             occurrences.c.schedule_id == schedule_id,
@@ -146,17 +156,25 @@ def last_failures(
 
 def _ended(outcome: TakenBack) -> list[ColumnElement[bool]]:
     """Return the conditions that an occurrence has an outcome that a backfill may take back."""
-    if outcome == "missed":
-        return [occurrences.c.outcome == "missed"]
-    handed_out = select(deliveries.c.occurrence_key).where(
+    if outcome == "failed":
+        return [
+            occurrences.c.outcome == "failed",
+            occurrences.c.via == BACKFILL,
+            ~_handed_out().exists(),
+        ]
+    is_called_off = occurrences.c.code.is_not_distinct_from(CALLED_OFF)
+    return [
+        occurrences.c.outcome == "missed",
+        is_called_off if outcome == "called_off" else ~is_called_off,
+    ]
+
+
+def _handed_out() -> Select[tuple[str]]:
+    """Return a SELECT of the deliveries of an occurrence, in whatever state."""
+    return select(deliveries.c.occurrence_key).where(
         deliveries.c.workspace_id == occurrences.c.workspace_id,
         deliveries.c.occurrence_key == occurrences.c.key,
     )
-    return [
-        occurrences.c.outcome == "failed",
-        occurrences.c.via == BACKFILL,
-        ~handed_out.exists(),
-    ]
 
 
 def _let_wait(connection: Connection, workspace_id: str, keys: Collection[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, tuple_, update
 
 from queries_orchestration.model.ids import slot_key
 from queries_orchestration.store import claims as claims_store, counters, database
@@ -133,7 +133,11 @@ def miss_backfilled(
     at: datetime,
     code: str | None = None,
 ) -> int:
-    """Record as missed again every slot of a backfill that waits; returns how many."""
+    """Record as missed again every slot of a backfill that waits; returns how many.
+
+    Args:
+        code: of why, where it has one.
+    """
     return _miss(
         connection,
         workspace_id,
@@ -161,10 +165,12 @@ def _miss(
             occurrences.c.workspace_id == workspace_id,
             occurrences.c.schedule_id == schedule_id,
             claims.c.state == "waiting",
-            claims.c.receive_number == 0,
+            or_(claims.c.receive_number == 0, _only_taken_back()),
             claims_store.no_live_offer(database.now(connection)),
             *which,
         )
+        # In one order, so that no two who do so wait for each other.
+        .order_by(claims.c.key)
         .with_for_update(of=claims)
     ).all()
     # A backfill may have let thousands wait.
@@ -179,8 +185,19 @@ def _miss(
             )
             .values(outcome="missed", code=code, message=because, settled_at=at)
         )
-    counters.count(connection, counters.OCCURRENCES_SETTLED, label="missed", by=len(waiting))
+    counters.count(
+        connection, counters.OCCURRENCES_SETTLED, label="missed", code=code, by=len(waiting)
+    )
     return len(waiting)
+
+
+def _only_taken_back() -> ColumnElement[bool]:
+    """Return the condition that all receives of a slot were before a backfill took it back.
+
+    A receive writes first of all as whom it reads, and what is taken back has nobody: nothing was
+    made of it since.
+    """
+    return and_(occurrences.c.via == BACKFILL, occurrences.c.actor_id.is_(None))
 
 
 def _batched(keys: Sequence[str], number: int) -> Iterator[Sequence[str]]:

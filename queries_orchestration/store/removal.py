@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Final, Literal
 
 from sqlalchemy import Column, Connection, Table, delete
 from sqlalchemy.exc import IntegrityError
 
-from queries_orchestration.store import schedules as schedule_rows
+from queries_orchestration.store import missed, schedules as schedule_rows
 from queries_orchestration.store.datasets import SourceConnection, StoredDataset
 from queries_orchestration.store.groups import Group
 from queries_orchestration.store.people import Person
@@ -26,6 +27,8 @@ from queries_orchestration.store.tables import (
     source_versions,
     sources,
 )
+
+ENDED_BEFORE: Final = "The schedule was deleted before it could be delivered."
 
 Removable = Person | Group | SourceConnection | StoredDataset | Source | Schedule
 
@@ -70,13 +73,20 @@ def remove(connection: Connection, row: Removable) -> bool:
 
 
 def retire_schedule(
-    connection: Connection, schedule: Schedule, *, written_by: Literal["file", "other"]
+    connection: Connection,
+    schedule: Schedule,
+    *,
+    written_by: Literal["file", "other"],
+    at: datetime,
 ) -> Literal["removed", "ended"] | None:
     """Remove a schedule, or end it if its history refers to it; None if it had ended before.
+
+    What was admitted in its time is delivered still; what a backfill let wait is missed again.
 
     Args:
         schedule: as it is now; nobody else changes it meanwhile.
         written_by: who ends it.
+        at: now, by the calendar clock.
     """
     if remove(connection, schedule):
         return "removed"
@@ -92,4 +102,7 @@ def retire_schedule(
         written_by=written_by,
     )
     schedule_rows.change(connection, ended)
+    missed.miss_backfilled(
+        connection, schedule.workspace_id, schedule.id, because=ENDED_BEFORE, at=at
+    )
     return "ended"

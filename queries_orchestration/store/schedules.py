@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, select, update
 
+from queries_orchestration.model.errors import UnreadableRow
 from queries_orchestration.model.recurrences import Recurrence
 from queries_orchestration.store.catalog_lock import wait_for_files
 from queries_orchestration.store.rows import (
@@ -66,6 +68,11 @@ class Schedule:
             starts_on=self.starts_on,
             ends_on=self.ends_on,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Creation:
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,6 +349,23 @@ def owner_of(connection: Connection, workspace_id: str, schedule_id: str) -> str
         )
     ).scalar_one()
     return owner_id
+
+
+def created_at_of(connection: Connection, workspace_id: str, schedule_id: str) -> datetime | None:
+    """Return when a schedule was made, without reading the rest of its row.
+
+    None if there is none, or not even that can be read.
+    """
+    with suppress(UnreadableRow):
+        found = one_or_none(
+            connection,
+            _Creation,
+            select_records(_Creation, schedules).where(
+                schedules.c.workspace_id == workspace_id, schedules.c.id == schedule_id
+            ),
+        )
+        return found.created_at if found else None
+    return None
 
 
 def label_of(connection: Connection, workspace_id: str, schedule_id: str) -> ScheduleLabel | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.deliveries import schedule_changes
-from queries_orchestration.deliveries.backfill import Backfilled, backfill_range
+from queries_orchestration.deliveries.backfill import BATCH_SECONDS, Backfilled, backfill_range
 from queries_orchestration.deliveries.resolve import resolve
 from queries_orchestration.deliveries.stop_dispatch import start_dispatch, stop_dispatch
 from queries_orchestration.model.audit import OPERATOR
@@ -207,7 +209,7 @@ def test_what_fails_alike_is_called_off_counts_for_no_streak_and_can_be_backfill
     with engine.begin() as connection:
         connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO orders"))
     engine.dispose()
-    assert fill(hourly, FRIDAY) == Backfilled(missed=admitted - 2, failed=2)
+    assert fill(hourly, FRIDAY) == Backfilled(called_off=admitted - 2, failed=2)
     assert fill(hourly, FRIDAY) == Backfilled()
     assert hourly.work(DELIVERY_LANE) == ["delivered"]
     assert hourly.schedule("hourly").failure_streak == 3
@@ -250,19 +252,28 @@ def test_what_it_admits_is_missed_by_no_newer_slot_but_by_a_pause_of_its_schedul
     assert fill(hourly, FRIDAY).missed == missed + overtaken
 
 
-@pytest.mark.parametrize("how", ["pause", "delete"])
+@pytest.mark.parametrize("how", ["pause", "delete", "prune"])
 def test_who_pauses_or_deletes_the_schedule_calls_off_what_waits(hourly: House, how: str) -> None:
     hourly.deliver(at(FRIDAY, 12, 30))
     assert fill(hourly, FRIDAY).missed == 4
     asked: dict[str, Any] = {"schedule_id": hourly.schedule("hourly").id, "by": OPERATOR}
     if how == "pause":
         schedule_changes.pause(hourly.backends, hourly.workspace_id, reason="Enough.", **asked)
-    else:
+    elif how == "delete":
         schedule_changes.delete_schedule(hourly.backends, hourly.workspace_id, **asked)
+    else:
+        apply_catalog(
+            hourly.backends.database,
+            [hourly.folder / "catalog.yaml"],
+            clock=hourly.clock,
+            environment=hourly.environment,
+            by=OPERATOR,
+            prune=True,
+        )
 
     called_off = [one for one in hourly.history("hourly") if one.is_backfilled]
     assert [one.outcome for one in called_off] == ["missed"] * 4
-    done = {"pause": "paused", "delete": "deleted"}[how]
+    done = "paused" if how == "pause" else "deleted"
     why = f"The schedule was {done} before it could be delivered."
     assert {one.message for one in called_off} == {why}
     assert hourly.work(DELIVERY_LANE) == []
@@ -313,6 +324,48 @@ def test_while_all_dispatching_is_stopped_nothing_is_admitted(house: House) -> N
 
     start_dispatch(house.backends, by=OPERATOR, name="root", reason="Test.")
     assert fill(house, MONDAY.date()) == Backfilled(missed=1)
+
+
+class Slow:
+    """Each look at the time finds that half a batch's has passed."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.rests: list[float] = []
+
+    def now(self) -> float:
+        self.looks += 1
+        return self.looks * BATCH_SECONDS / 2
+
+    def sleep(self, seconds: float) -> None:
+        self.rests.append(seconds)
+
+
+def test_it_holds_schedules_for_a_second_at_most_however_many_there_are(house: House) -> None:
+    """A pass, a settlement or an edit that wants one of them waits for no longer."""
+    one = HOURLY.format(cron="0 8 * * 1", more="").split("schedules:\n")[1]
+    house.apply(
+        "workspace: {name: acme}\nschedules:\n"
+        + "".join(one.replace("hourly:", f"s{number}:") for number in range(4))
+    )
+    house.dispatch(MONDAY + WEEK + timedelta(hours=1))
+    committed: list[int] = []
+
+    def reached(step: str) -> None:
+        if step == "schedules backfilled, not the next":
+            with house.backends.database.across.read() as connection:
+                waiting = sa.select(sa.func.count()).where(tables.claims.c.backfill)
+                committed.append(connection.scalar(waiting) or 0)
+
+    time = Slow()
+    slow = house.with_backends(replace(house.backends, waiting=time, reached=reached))
+
+    assert fill(slow, MONDAY.date()) == Backfilled(missed=5)
+    assert committed == [2, 4, 5]
+    # SQLite has one writer: without a rest nobody else would come to write for the whole backfill.
+    assert [rest > 0 for rest in time.rests] == [True] * (
+        3 if house.backends.database.is_sqlite else 0
+    )
 
 
 def test_a_range_is_each_of_its_days_and_refused_before_anything_is_admitted(

@@ -11,10 +11,12 @@ import sqlalchemy as sa
 
 from queries_orchestration.catalog.apply import apply_catalog
 from queries_orchestration.deliveries import dispatch, schedule_changes
+from queries_orchestration.deliveries.backfill import Backfilled
 from queries_orchestration.deliveries.check import Finding, check
 from queries_orchestration.exports.expire import expire_files
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration_tests.cli.conftest import Call, call  # noqa: F401 (a fixture)
+from queries_orchestration_tests.deliveries.backfilled import fill
 from queries_orchestration_tests.house import CATALOG, MONDAY, WEEK, House, build_house
 
 TWO = CATALOG + CATALOG.split("schedules:\n")[1].replace("weekly:", "second:")
@@ -108,6 +110,32 @@ def test_so_is_one_of_an_instant_that_no_clock_shows(
     _is_told_and_mended(house, call)
 
 
+def test_what_is_written_anew_is_as_old_as_before_so_that_its_missed_slots_can_be_backfilled(
+    house: House, database_kind: str
+) -> None:
+    created_at = house.schedule("second").created_at
+    house.dispatch(MONDAY + WEEK)
+    value = UNREADABLE[database_kind]
+    _store(house, f"UPDATE schedules SET starts_on = {value} WHERE name = 'second'")  # noqa: S608
+    _take_over(house)
+    _resume_all(house, "second")
+
+    assert house.schedule("second").created_at == created_at
+    done = fill(house, MONDAY.date(), workspace_id=house.workspace_id)
+    assert done == Backfilled(missed=2)
+
+
+def _take_over(house: House) -> None:
+    apply_catalog(
+        house.backends.database,
+        [house.folder / "catalog.yaml"],
+        clock=house.clock,
+        environment=house.environment,
+        by=OPERATOR,
+        take_over=True,
+    )
+
+
 def _is_told_and_mended(house: House, call: Call) -> None:  # noqa: F811
     listed = call(house.environment, "schedules", "list", "--json").json()
     assert [one["schedule"] for one in listed["schedules"]] == ["weekly"]
@@ -120,14 +148,7 @@ def _is_told_and_mended(house: House, call: Call) -> None:  # noqa: F811
     assert "acme/second: its row cannot be read" in call(house.environment, "history").out
     assert [one.code for one in _found(house)] == ["unreadable_row"]
 
-    apply_catalog(
-        house.backends.database,
-        [house.folder / "catalog.yaml"],
-        clock=house.clock,
-        environment=house.environment,
-        by=OPERATOR,
-        take_over=True,
-    )
+    _take_over(house)
     mended = house.schedule("second")
     assert (mended.state, mended.pause_code) == ("paused", "unreadable_row")
     assert _found(house) == []
@@ -147,8 +168,8 @@ def _found(house: House) -> list[Finding]:
     return [one for one in found if one.code == "unreadable_row"]
 
 
-def _resume_all(house: House) -> None:
-    for name in ("weekly", "second"):
+def _resume_all(house: House, *names: str) -> None:
+    for name in names or ("weekly", "second"):
         schedule = house.schedule(name)
         schedule_changes.resume(
             house.backends, house.workspace_id, schedule_id=schedule.id, by=OPERATOR

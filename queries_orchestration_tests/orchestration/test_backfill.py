@@ -7,11 +7,14 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+import sqlalchemy as sa
 
 from queries_orchestration.definitions import defs
-from queries_orchestration.model.audit import SYSTEM, By
+from queries_orchestration.deliveries.stop_dispatch import start_dispatch, stop_dispatch
+from queries_orchestration.model.audit import OPERATOR, SYSTEM, By
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration.orchestration.offering import offer_deliveries
+from queries_orchestration.store import tables
 from queries_orchestration_tests.deliveries.audited import only, trail
 from queries_orchestration_tests.house import CATALOG, House, build_house
 from queries_orchestration_tests.orchestration.launches import execute, requests
@@ -47,6 +50,39 @@ def run(instance: dg.DagsterInstance, day: str | None, **config: str) -> dg.Exec
         instance=instance,
         raise_on_error=False,
     )
+
+
+def _stopped(house: House, instance: dg.DagsterInstance) -> str:
+    stop_dispatch(house.backends, by=OPERATOR, name="Jane Doe", reason="Test.")
+    told = failure(run(instance, yesterday()))
+    start_dispatch(house.backends, by=OPERATOR, name="Jane Doe", reason="Test.")
+    assert "Jane Doe" not in told
+    return told
+
+
+def test_a_schedule_that_could_not_be_looked_at_turns_the_run_red_and_stops_no_other(
+    job_house: House, instance: dg.DagsterInstance
+) -> None:
+    """Somebody has to mend it, and to launch the day again."""
+    job_house.apply(HOURLY.replace("weekly:", "spoilt:"))
+    spoilt = job_house.schedule("spoilt").id
+    with job_house.backends.database.across.transaction() as connection:
+        this = sa.update(tables.schedules).where(tables.schedules.c.id == spoilt)
+        connection.execute(this.values(time_zone="Mars/Olympus"))
+
+    done = run(instance, yesterday())
+
+    assert not done.success
+    assert "backfill_passed_over: Some schedules" in failure(done)
+    (data,) = [one.step_failure_data for one in done.all_events if one.is_step_failure]
+    assert data.user_failure_data is not None
+    told = {name: entry.value for name, entry in data.user_failure_data.metadata.items()}
+    assert told == {"missed": 24, "missing": 0, "called_off": 0, "failed": 0, "passed_over": 1}
+    logged = [
+        one.event_log_entry.user_message
+        for one in instance.get_records_for_run(done.run_id).records
+    ]
+    assert f"Passed over the schedule {spoilt}: unknown_time_zone." in logged
 
 
 def failure(result: dg.ExecuteInProcessResult) -> str:
@@ -103,6 +139,7 @@ def test_what_is_refused_is_told_and_who_was_refused_is_recorded(
     assert "not_found" in failure(run(instance, yesterday(), workspace="unknown"))
     assert "no_workspace" in failure(run(instance, yesterday(), as_person=bob))
     assert "no_partition" in failure(run(instance, None))
+    assert "dispatch show" in _stopped(job_house, instance)
     (refused,) = [one for one in trail(job_house) if one.action == "refused"]
     assert (refused.attempted, refused.by.person_id) == ("backfill_launched", bob)
     assert not [one for one in job_house.history() if one.is_backfilled]

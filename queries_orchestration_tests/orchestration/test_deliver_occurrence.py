@@ -90,6 +90,24 @@ def test_an_unknown_occurrence_fails_the_run_with_its_code(
     assert "not_found" in _failure_texts(instance)
 
 
+@pytest.mark.parametrize("beside", ["schedule", "as_person", "reason"])
+def test_an_occurrence_and_something_else_beside_it_is_refused_and_nothing_is_worked(
+    job_house: House, instance: dg.DagsterInstance, beside: str
+) -> None:
+    """Whoever fills in both means one of them."""
+    (offer,) = job_house.dispatch(MONDAY).offers
+
+    result = defs.resolve_job_def("deliver_occurrence").execute_in_process(
+        run_config={"ops": {"start": {"config": {"occurrence": offer.key, beside: "x"}}}},
+        instance=instance,
+        raise_on_error=False,
+    )
+
+    assert not result.success
+    assert "incomplete_config: Give the key of an occurrence alone" in _failure_texts(instance)
+    assert [one.receive_number for one in job_house.history()] == [0]
+
+
 def test_a_skipped_empty_run_is_green(job_house: House, instance: dg.DagsterInstance) -> None:
     with job_house.backends.database.across.transaction() as connection:
         connection.execute(sa.text("UPDATE schedules SET skip_empty = true"))

@@ -60,6 +60,37 @@ def test_re_executing_a_settled_failure_does_nothing_and_says_what_to_do(
     assert again_run.tags["queries/outcome"] == "nothing_to_do"
 
 
+def test_re_executing_a_run_that_ran_a_schedule_now_runs_it_no_second_time(
+    job_house: House, instance: dg.DagsterInstance
+) -> None:
+    """Who wants it once more launches it anew."""
+    config = {
+        "schedule": job_house.schedule().id,
+        "as_person": job_house.person("ada"),
+        "reason": "For the board.",
+    }
+    run_config = {"ops": {"start": {"config": config}}}
+    first = delivery_job().execute_in_process(run_config=run_config, instance=instance)
+    assert job_house.addressees() == ["bob@example.org", "cyd@example.org"]
+
+    parent = first.run_id
+    for _ in range(2):
+        with dg.execute_job(
+            dg.reconstructable(delivery_job),
+            instance=instance,
+            run_config=run_config,
+            reexecution_options=dg.ReexecutionOptions(parent_run_id=parent),
+        ) as again:
+            assert again.success
+        run = instance.get_run_by_id(again.run_id)
+        assert run is not None
+        assert run.tags["queries/outcome"] == "nothing_to_do"
+        parent = again.run_id
+
+    assert len(job_house.history()) == 1
+    assert job_house.addressees() == ["bob@example.org", "cyd@example.org"]
+
+
 def test_a_re_execution_does_not_say_the_outcome_of_the_run_that_it_repeats(
     job_house: House, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

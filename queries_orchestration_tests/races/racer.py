@@ -17,6 +17,7 @@ from typing import Any, Final
 from queries_orchestration.deliveries.backfill import backfill
 from queries_orchestration.deliveries.dispatch import run_pass
 from queries_orchestration.deliveries.run_now import run_now
+from queries_orchestration.deliveries.schedule_changes import delete_schedule, pause, resume
 from queries_orchestration.model.audit import OPERATOR, By
 from queries_orchestration.model.errors import QueriesError
 from queries_orchestration.receives.backends import Backends, open_backends
@@ -37,7 +38,14 @@ def main() -> None:
         clock.at = datetime.fromisoformat(task["moment"])
         while time.monotonic() < task["begins"]:
             pass
-        _tell(_DO[task["do"]](replace(backends, reached=_hanging_at(task.get("hang"))), task))
+        _tell(_done(replace(backends, reached=_hanging_at(task.get("hang"))), task))
+
+
+def _done(backends: Backends, task: Mapping[str, Any]) -> object:
+    try:
+        return _DO[task["do"]](backends, task)
+    except QueriesError as error:
+        return error.code
 
 
 def _hanging_at(wanted: str | None) -> Callable[[str], None]:
@@ -66,12 +74,9 @@ def _offer(backends: Backends, task: Mapping[str, Any]) -> object:
 
 
 def _take(backends: Backends, task: Mapping[str, Any]) -> object:
-    try:
-        result = WORK[task["lane"]](
-            backends, task["key"], offer_number=task["number"], run_id=f"process {os.getpid()}"
-        )
-    except QueriesError as error:
-        return error.code
+    result = WORK[task["lane"]](
+        backends, task["key"], offer_number=task["number"], run_id=f"process {os.getpid()}"
+    )
     if isinstance(result, NothingToDo):
         return "nothing"
     return result if isinstance(result, str) else result.state
@@ -88,8 +93,29 @@ def _click(backends: Backends, task: Mapping[str, Any]) -> object:
 
 
 def _backfill(backends: Backends, task: Mapping[str, Any]) -> object:
-    done = backfill(backends, date.fromisoformat(task["day"]), by=OPERATOR)
-    return {"missed": done.missed, "missing": done.missing}
+    done = backfill(
+        backends,
+        date.fromisoformat(task["day"]),
+        by=OPERATOR,
+        workspace_id=task.get("workspace"),
+        schedule_id=task.get("schedule"),
+    )
+    return {"missed": done.missed, "missing": done.missing, "called_off": done.called_off}
+
+
+def _pause(backends: Backends, task: Mapping[str, Any]) -> object:
+    pause(backends, task["workspace"], schedule_id=task["schedule"], by=OPERATOR, reason="A race.")
+    return True
+
+
+def _resume(backends: Backends, task: Mapping[str, Any]) -> object:
+    resume(backends, task["workspace"], schedule_id=task["schedule"], by=OPERATOR)
+    return True
+
+
+def _delete(backends: Backends, task: Mapping[str, Any]) -> object:
+    delete_schedule(backends, task["workspace"], schedule_id=task["schedule"], by=OPERATOR)
+    return True
 
 
 def _told(offer: Offer) -> dict[str, object]:
@@ -107,6 +133,9 @@ _DO: Final[Mapping[str, Callable[[Backends, Mapping[str, Any]], object]]] = {
     "take": _take,
     "click": _click,
     "backfill": _backfill,
+    "pause": _pause,
+    "resume": _resume,
+    "delete": _delete,
 }
 
 

@@ -65,9 +65,14 @@ def racers(house: House, many: int = 2) -> Iterator[list[Racer]]:
 
 def at_once(racing: list[Racer], do: str, at: datetime, **more: Any) -> list[Any]:
     """Let all do the same at the same moment; returns what came of each."""
+    return each_at_once(racing, at, *[{"do": do, **more}] * len(racing))
+
+
+def each_at_once(racing: list[Racer], at: datetime, *tasks: dict[str, Any]) -> list[Any]:
+    """Let each do its own task at the same moment; returns what came of each."""
     begins = time.monotonic() + _HEAD_START
-    for racer in racing:
-        racer.ask(do, at, begins=begins, **more)
+    for racer, task in zip(racing, tasks, strict=True):
+        racer.ask(at=at, begins=begins, **task)
     return [racer.answer() for racer in racing]
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from queries_orchestration.model.ids import day_of_slot, slot_key
 from queries_orchestration.settings import Settings
-from queries_orchestration.store import backfills, claims, health, tables
+from queries_orchestration.store import backfills, claims, health, tables, vitals
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.cross_workspace import (
     lanes_that_may_start,
@@ -256,6 +256,27 @@ def test_a_missed_slot_waits_again_and_keeps_the_number_of_its_receives(
         assert two is not None
         assert (two.state, two.receive_number, two.offer_number) == ("waiting", 2, 4)
         assert two.backfill
+
+
+def test_what_was_offered_in_vain_before_it_was_missed_makes_nobody_think_it_is_stuck(
+    database: Database,
+) -> None:
+    """It waits for its turn since it was taken back, and perhaps for days."""
+    with database.across.transaction() as connection:
+        set_up(connection, "acme")
+        key = slot_key("acme-schedule", SLOT)
+        insert_slot(connection, "acme", key=key, slot=SLOT)
+        offer_waiting(connection, LANE, **LIMITS)
+        claims.end_waiting(connection, "acme", key)
+        connection.execute(sa.update(tables.offers).values(offered_at=LONG_AGO))
+        connection.execute(sa.update(tables.occurrences).values(**MISSED))
+
+        assert take(connection, [SLOT]) == 1
+
+        assert health.waiting_long(connection, longer_than=timedelta(minutes=30)) == []
+        assert vitals.read(connection, at=SLOT, silence=60).lanes[LANE].oldest_waiting == 0
+        (offer,) = offer_waiting(connection, LANE, **LIMITS)
+        assert offer.number == 2
 
 
 def test_only_what_a_backfill_failed_and_nobody_got_can_be_taken_back(database: Database) -> None:
