@@ -39,6 +39,7 @@ from queries_orchestration.model.errors import (
 )
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import unforeseen_told
+from queries_orchestration.receives.resting import resting
 from queries_orchestration.store import (
     audit,
     backfills,
@@ -60,8 +61,6 @@ _TURNS: Final[dict[Action, Turn]] = {
 
 BATCH_SECONDS: Final = 1.0
 """After so long a batch takes no more schedules: a pass or an edit of one of them waits for it."""
-REST: Final = 0.25
-"""Of the time of a batch: SQLite has one writer, and who waits looks ten times a second."""
 
 log = logging.getLogger(__name__)
 
@@ -241,16 +240,14 @@ def _may_ask(connection: Connection, workspace_id: str, by: By) -> bool:
 @contextmanager
 def _admitting(backends: Backends, workspace_id: str) -> Iterator[Connection]:
     """Open a transaction that admits slots, unless all dispatching is stopped."""
-    with backends.database.transaction(workspace_id) as connection:
-        begun = backends.waiting.now()
-        stop = dispatch_stops.current(connection)
-        if stop is not None:
-            raise DispatchStopped(told(stop))
-        yield connection
-        backends.reached("backfill, not committed")
-    backends.reached("schedules backfilled, not the next")
-    if backends.database.is_sqlite:
-        backends.waiting.sleep(REST * (backends.waiting.now() - begun))
+    with resting(backends):
+        with backends.database.transaction(workspace_id) as connection:
+            stop = dispatch_stops.current(connection)
+            if stop is not None:
+                raise DispatchStopped(told(stop))
+            yield connection
+            backends.reached("backfill, not committed")
+        backends.reached("schedules backfilled, not the next")
 
 
 def _backfill_schedule(

@@ -192,7 +192,11 @@ def _waiting(one: Trouble) -> Finding:
 
 
 def _dead(one: Trouble) -> Finding:
-    again = f"`queries run-now {one.name}`" if one.lane == DELIVERY_LANE else "export it again"
+    again = (
+        f"`queries run-now {one.name} --as PERSON`"
+        if one.lane == DELIVERY_LANE
+        else "export it again"
+    )
     where = f"`queries history {one.name}`" if one.lane == DELIVERY_LANE else f"export {one.key}"
     return _finding(
         one,

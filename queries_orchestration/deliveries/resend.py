@@ -122,7 +122,8 @@ def _file_of(connection: Connection, schedule: Schedule, origin: Occurrence) -> 
     export = origin.export_id and exports.get(connection, origin.workspace_id, origin.export_id)
     if not export:
         raise Refused(
-            f"No file was made of it: run the schedule now (`queries run-now {schedule.name}`).",
+            "No file was made of it: run the schedule now"
+            f" (`queries run-now {schedule.name} --as PERSON`).",
             code="no_file",
         )
     source = made_of(connection, export)

@@ -100,7 +100,7 @@ class ExportFile:
     def _again(self) -> str:
         if self.schedule is None:
             return f"export the {self.source.kind} again."
-        return f"run the schedule now (`queries run-now {self.schedule.name}`)."
+        return f"run the schedule now (`queries run-now {self.schedule.name} --as PERSON`)."
 
 
 def name_of_day(title: str, moment: datetime, *, time_zone: str, file_format: str) -> str:

@@ -97,7 +97,7 @@ def test_what_failed_after_its_third_receive_is_told_for_a_day(house: House, cal
         "dead_lettered: acme/weekly: failed with source_unavailable after 3 receives, at "
     )
     assert "`queries history weekly`" in delivery
-    assert "`queries run-now weekly`" in delivery
+    assert "`queries run-now weekly --as PERSON`" in delivery
     assert export.startswith("dead_lettered: acme/all-orders: failed with source_unavailable")
     assert export_id in export
     assert later.status == 0

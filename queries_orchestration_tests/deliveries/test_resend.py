@@ -196,7 +196,7 @@ def test_after_the_file_has_expired_it_is_refused_and_names_run_now(refused: Hou
         _resend(refused)
 
     assert refusal.value.code == "file_expired"
-    assert "queries run-now weekly" in refusal.value.message
+    assert "queries run-now weekly --as PERSON" in refusal.value.message
     assert len(refused.history()) == 1
 
 

@@ -137,12 +137,13 @@ def test_anothers_an_unknown_and_another_workspaces_export_look_the_same(
     assert click(stranger, get(stranger, "ada", strange))[0] == CONTENT
 
 
+RUN_NOW = "queries run-now weekly --as PERSON"
 NO_FILE: list[tuple[dict[str, Any], str, str]] = [
     ({"state": "queued"}, "not_ready", "2500 rows so far"),
     ({"state": "running"}, "not_ready", "2500 rows so far"),
-    ({"state": "cancelled"}, "cancelled", "queries run-now weekly"),
-    ({"state": "expired"}, "file_expired", "queries run-now weekly"),
-    ({"state": "ready", "expires_at": MONDAY}, "file_expired", "queries run-now weekly"),
+    ({"state": "cancelled"}, "cancelled", RUN_NOW),
+    ({"state": "expired"}, "file_expired", RUN_NOW),
+    ({"state": "ready", "expires_at": MONDAY}, "file_expired", RUN_NOW),
     (
         {"state": "failed", "code": "source_broken", "message": "A column is gone."},
         "export_failed",
