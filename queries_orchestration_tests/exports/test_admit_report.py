@@ -169,7 +169,7 @@ def test_cancelled_while_it_waits_no_run_renders_it(house: House) -> None:
     cancel(house, export_id)
 
     export = export_of(house, export_id)
-    assert (export.state, export.message) == ("cancelled", "Cancelled by ada.")
+    assert (export.state, export.message) == ("cancelled", "Cancelled by who asked for it.")
     assert house.claim(export_id).state == "done"
     assert house.take(offer) == "nothing"
     assert house.work(REPORT_LANE) == []
@@ -194,7 +194,7 @@ def test_cancelled_between_two_sections_the_render_stops_and_nothing_is_left(
     # The second of four sections was the last one, and nothing of the worker's came after it.
     assert (steps[-1], steps.count("page written")) == ("page written", 2)
     export = export_of(house, export_id)
-    assert (export.state, export.message) == ("cancelled", "Cancelled by ada.")
+    assert (export.state, export.message) == ("cancelled", "Cancelled by who asked for it.")
     assert house.claim(export_id).state == "done"
     assert is_bare(house, export_id)
     assert house.work(REPORT_LANE) == []
