@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, func, make_url, select, update
+from sqlalchemy import ColumnElement, Connection, func, make_url, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE, REPORT_LANE
 from queries_orchestration.store import database
@@ -32,6 +33,11 @@ OFFERING_DISPATCHERS: Final[Mapping[str, str]] = {
     REPORT_LANE: "offer_reports",
 }
 """By lane: what offers, every few seconds, what waits in it. Its sensor has the same name."""
+RETENTION: Final = "retention"
+SWEEP: Final = "sweep_uploads"
+UPKEEP: Final = (RETENTION, SWEEP)
+"""What runs seldom and offers nothing: jobs that leave a heartbeat when all has gone well."""
+_INIT: Final = "queries init"
 _ADVISORY_LOCK: Final = 0x71756572  # "quer": one number of our own in the database
 
 
@@ -94,8 +100,8 @@ def end_pass(
     connection: Connection,
     dispatcher: str,
     *,
-    recovered: int,
-    offered: int,
+    recovered: int | None = None,
+    offered: int | None = None,
     admitted: int | None = None,
     missed: int | None = None,
 ) -> None:
@@ -128,12 +134,36 @@ def note_failure(connection: Connection, dispatcher: str, *, code: str) -> None:
 
 def heartbeats(connection: Connection) -> list[Heartbeat]:
     """Return the last pass of each dispatcher that has ever begun one."""
-    return every(
-        connection,
-        Heartbeat,
-        select_records(Heartbeat, dispatcher_heartbeats).order_by(
-            dispatcher_heartbeats.c.dispatcher
-        ),
+    return _heartbeats(connection, dispatcher_heartbeats.c.dispatcher.not_in(UPKEEP))
+
+
+def upkeep(connection: Connection) -> list[Heartbeat]:
+    """Return when each job of the upkeep has last begun, and ended well."""
+    return _heartbeats(connection, dispatcher_heartbeats.c.dispatcher.in_(UPKEEP))
+
+
+def _heartbeats(connection: Connection, which: ColumnElement[bool]) -> list[Heartbeat]:
+    found = select_records(Heartbeat, dispatcher_heartbeats).where(which)
+    return every(connection, Heartbeat, found.order_by(dispatcher_heartbeats.c.dispatcher))
+
+
+def expect(connection: Connection) -> None:
+    """Count from now on how long the dispatcher and the upkeep are silent, if nothing does yet.
+
+    So that no alarm goes off while all is being started for the first time, and one does if
+    something never is.
+    """
+    now = database.now(connection)
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    connection.execute(
+        dialect.insert(dispatcher_heartbeats)
+        .values(
+            [
+                {"dispatcher": name, "holder": _INIT, "pass_started_at": now, "pass_ended_at": now}
+                for name in (DELIVERY_DISPATCHER, *UPKEEP)
+            ]
+        )
+        .on_conflict_do_nothing()
     )
 
 

@@ -47,12 +47,14 @@ class LaneVitals:
 class Vitals:
     """All of it; ``silences`` and ``errors`` are by dispatcher, ``lanes`` by lane.
 
-    A dispatcher that has never ended a pass is silent for ever. ``due`` schedules have a slot that
+    A dispatcher that has never ended a pass is silent for ever. ``upkeep`` are the silences of its
+    jobs, since each last went well. ``due`` schedules have a slot that
     no pass has admitted yet, the oldest since ``due_lag`` seconds (calendar clock).
     """
 
     silences: Mapping[str, float]
     errors: Mapping[str, int]
+    upkeep: Mapping[str, float]
     is_stopped: bool
     due: int
     due_lag: float
@@ -77,6 +79,7 @@ def read(connection: Connection, *, at: datetime, silence: float) -> Vitals:
         silences={DELIVERY_DISPATCHER: inf}
         | {one.dispatcher: _silence(one, now) for one in passes},
         errors={DELIVERY_DISPATCHER: 0} | {one.dispatcher: one.errors for one in passes},
+        upkeep={one.dispatcher: _silence(one, now) for one in dispatchers.upkeep(connection)},
         is_stopped=dispatch_stops.current(connection) is not None,
         due=due,
         due_lag=_age(at, first_due),
