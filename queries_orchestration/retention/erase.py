@@ -156,11 +156,12 @@ def _with_same_mailbox(connection: Connection, found: Person | OutsideAddress) -
     mailbox = _mailbox(found)
     if mailbox is None:
         return ()
-    others = [
-        *((one, one.name) for one in people.listing(connection, found.workspace_id)),
-        *((one, one.id) for one in outside_addresses.listing(connection, found.workspace_id)),
-    ]
-    return tuple(name for one, name in others if one.id != found.id and _mailbox(one) == mailbox)
+    named = people.listing(connection, found.workspace_id)
+    outside = outside_addresses.listing(connection, found.workspace_id)
+    return (
+        *(one.name for one in named if one.id != found.id and _mailbox(one) == mailbox),
+        *(one.id for one in outside if one.id != found.id and _mailbox(one) == mailbox),
+    )
 
 
 def _mailbox(one: Person | OutsideAddress) -> str | None:
