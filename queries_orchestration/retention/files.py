@@ -12,9 +12,11 @@ from queries_orchestration.exports.expire import files_due, remove_files
 from queries_orchestration.exports.sweep import abort, stale_uploads
 from queries_orchestration.model.errors import StorageUnavailable
 from queries_orchestration.model.ids import is_id
+from queries_orchestration.retention import upkeep
 from queries_orchestration.retention.found import SHOWN, Kind, Retaining
 from queries_orchestration.storage.interface import StoredFile
 from queries_orchestration.store import old_exports
+from queries_orchestration.store.dispatchers import SWEEP
 
 FILES_A_BATCH: Final = 500
 FAULTS: Final = 50
@@ -44,7 +46,7 @@ def remove_expired(one: Retaining) -> None:
 
 
 def abort_uploads(one: Retaining) -> None:
-    """Abort the uploads that nobody works on any more, as the hourly sweep does."""
+    """Abort the uploads that nobody works on any more, all that the hourly sweep would."""
     stale = stale_uploads(one.backends)
     if not one.do:
         one.add("stale_uploads", len(stale), (upload.key for upload in stale))
@@ -58,6 +60,8 @@ def abort_uploads(one: Retaining) -> None:
         one.add("stale_uploads", aborted)
         failed += more
     _tell_faults("stale_uploads", failed)
+    # Where no job of Dagster sweeps, as with `queries tick` alone, this is the sweep.
+    upkeep.end(one.backends, SWEEP, failed_with=None)
 
 
 def _tell_faults(kind: Kind, failed: Sequence[str]) -> None:

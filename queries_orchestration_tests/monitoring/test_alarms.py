@@ -133,6 +133,11 @@ def _upkeep_only_counts(house: House) -> None:
     retain(house.backends, Runs(), do=False)
 
 
+def _retention_sweeps(house: House) -> None:
+    _upkeep_age(3 * DAY)(house)
+    retain(house.backends, Runs(), do=True)
+
+
 def _just_made(house: House) -> None:
     with house.backends.database.across.transaction() as connection:
         connection.execute(sa.delete(dispatcher_heartbeats))
@@ -165,6 +170,7 @@ TROUBLES: Final[dict[str, tuple[Trouble, set[str]]]] = {
     "no upkeep for days": (_upkeep_age(49 * HOUR), {"upkeep_silent"}),
     "a retention that fails": (_retention_always_fails, {"upkeep_silent"}),
     "a retention that counts": (_upkeep_only_counts, {"upkeep_silent"}),
+    "a retention, and no sweep": (_retention_sweeps, set()),
     "just made": (_just_made, set()),
     "made and never started": (_never_started, {"dispatcher_silent", "upkeep_silent"}),
     "dead letters": (_it_fails_three_times, {"dead_lettered"}),
