@@ -16,7 +16,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, func, make_url, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -37,7 +36,6 @@ RETENTION: Final = "retention"
 SWEEP: Final = "sweep_uploads"
 UPKEEP: Final = (RETENTION, SWEEP)
 """What runs seldom and offers nothing: jobs that leave a heartbeat when all has gone well."""
-_INIT: Final = "queries init"
 _ADVISORY_LOCK: Final = 0x71756572  # "quer": one number of our own in the database
 
 
@@ -45,7 +43,8 @@ _ADVISORY_LOCK: Final = 0x71756572  # "quer": one number of our own in the datab
 class Heartbeat:
     """The last pass of a dispatcher, and what the last one that ended did.
 
-    ``pass_ended_at`` lies before ``pass_started_at`` while a pass works, or if it died. ``errors``
+    ``pass_ended_at`` lies before ``pass_started_at`` while a pass works, or if it died; before the
+    first has ended it is when one was first expected. ``errors``
     counts, since the beginning, what failed in passes; the last at ``failed_at``.
     """
 
@@ -85,15 +84,13 @@ def this_process() -> str:
 
 
 def begin_pass(connection: Connection, dispatcher: str, holder: str) -> None:
-    """Record that ``holder`` has begun a pass."""
-    values = {"holder": holder, "pass_started_at": database.now(connection)}
-    updated = connection.execute(
+    """Record that ``holder`` has begun a pass; from the first on it counts how long none ends."""
+    expect(connection, dispatcher)
+    connection.execute(
         update(dispatcher_heartbeats)
         .where(dispatcher_heartbeats.c.dispatcher == dispatcher)
-        .values(values)
+        .values(holder=holder, pass_started_at=database.now(connection))
     )
-    if updated.rowcount == 0:
-        connection.execute(sa.insert(dispatcher_heartbeats).values(dispatcher=dispatcher, **values))
 
 
 def end_pass(
@@ -147,8 +144,8 @@ def _heartbeats(connection: Connection, which: ColumnElement[bool]) -> list[Hear
     return every(connection, Heartbeat, found.order_by(dispatcher_heartbeats.c.dispatcher))
 
 
-def expect(connection: Connection) -> None:
-    """Count from now on how long the dispatcher and the upkeep are silent, if nothing does yet.
+def expect(connection: Connection, *names: str) -> None:
+    """Count from now on how long dispatchers, or jobs of the upkeep, are silent, if nothing does.
 
     So that no alarm goes off while all is being started for the first time, and one does if
     something never is.
@@ -159,8 +156,8 @@ def expect(connection: Connection) -> None:
         dialect.insert(dispatcher_heartbeats)
         .values(
             [
-                {"dispatcher": name, "holder": _INIT, "pass_started_at": now, "pass_ended_at": now}
-                for name in (DELIVERY_DISPATCHER, *UPKEEP)
+                {"dispatcher": name, "holder": "", "pass_started_at": now, "pass_ended_at": now}
+                for name in names
             ]
         )
         .on_conflict_do_nothing()

@@ -19,7 +19,11 @@ from queries_orchestration.settings import LANE_WIDTHS
 from queries_orchestration.store import counters, database, dispatch_stops, dispatchers
 from queries_orchestration.store.claims import no_live_offer, unfinished
 from queries_orchestration.store.counters import Counter
-from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER, Heartbeat
+from queries_orchestration.store.dispatchers import (
+    DELIVERY_DISPATCHER,
+    OFFERING_DISPATCHERS,
+    Heartbeat,
+)
 from queries_orchestration.store.occurrences import follows_unsettled
 from queries_orchestration.store.tables import claims, notices, offers, schedules
 
@@ -78,7 +82,9 @@ def read(connection: Connection, *, at: datetime, silence: float) -> Vitals:
     return Vitals(
         silences={DELIVERY_DISPATCHER: inf}
         | {one.dispatcher: _silence(one, now) for one in passes},
-        errors={DELIVERY_DISPATCHER: 0} | {one.dispatcher: one.errors for one in passes},
+        # Of each from the beginning: what is first told as 1 has not grown.
+        errors=dict.fromkeys((DELIVERY_DISPATCHER, *OFFERING_DISPATCHERS.values()), 0)
+        | {one.dispatcher: one.errors for one in passes},
         upkeep={one.dispatcher: _silence(one, now) for one in dispatchers.upkeep(connection)},
         is_stopped=dispatch_stops.current(connection) is not None,
         due=due,

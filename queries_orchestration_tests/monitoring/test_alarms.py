@@ -19,10 +19,12 @@ from queries_orchestration.deliveries.stop_dispatch import stop_dispatch
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import SourceUnavailable, StoreUnavailable
 from queries_orchestration.receives.start import start
+from queries_orchestration.retention import upkeep
 from queries_orchestration.retention.retain import retain
 from queries_orchestration.retention.upkeep import sweep
 from queries_orchestration.settings import LANE_WIDTHS, RUN_LIMITS
 from queries_orchestration.store import database, dispatchers
+from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER, UPKEEP
 from queries_orchestration.store.tables import claims, dispatcher_heartbeats
 from queries_orchestration_tests.house import MONDAY, SET_UP, House
 from queries_orchestration_tests.monitoring.scraped import going_off, scrape
@@ -62,10 +64,18 @@ def _no_pass_ever(house: House) -> None:
 
 
 def _a_pass_fails(house: House) -> None:
+    """The first of its sensor that there ever was."""
+
     class Failing(NoRuns):
         def of_offer(self, offer: object) -> NoReturn:
             raise StoreUnavailable("away")
 
+    with house.backends.database.across.transaction() as connection:
+        connection.execute(
+            sa.delete(dispatcher_heartbeats).where(
+                dispatcher_heartbeats.c.dispatcher == "offer_exports"
+            )
+        )
     house.ask_export()
     assert house.offer("export")
     with pytest.raises(StoreUnavailable):
@@ -138,10 +148,14 @@ def _retention_sweeps(house: House) -> None:
     retain(house.backends, Runs(), do=True)
 
 
+def _first_retention_works(house: House) -> None:
+    upkeep.begin(house.backends, "retention")
+
+
 def _just_made(house: House) -> None:
     with house.backends.database.across.transaction() as connection:
         connection.execute(sa.delete(dispatcher_heartbeats))
-        dispatchers.expect(connection)
+        dispatchers.expect(connection, DELIVERY_DISPATCHER, *UPKEEP)
 
 
 def _never_started(house: House) -> None:
@@ -170,6 +184,7 @@ TROUBLES: Final[dict[str, tuple[Trouble, set[str]]]] = {
     "no upkeep for days": (_upkeep_age(49 * HOUR), {"upkeep_silent"}),
     "a retention that fails": (_retention_always_fails, {"upkeep_silent"}),
     "a retention that counts": (_upkeep_only_counts, {"upkeep_silent"}),
+    "the first retention works": (_first_retention_works, set()),
     "a retention, and no sweep": (_retention_sweeps, set()),
     "just made": (_just_made, set()),
     "made and never started": (_never_started, {"dispatcher_silent", "upkeep_silent"}),
@@ -182,8 +197,6 @@ def test_check_and_the_alarms_tell_the_same(site: Site, trouble: str) -> None:
     house = site.house
     make, codes = TROUBLES[trouble]
     house.dispatch(SET_UP)
-    # So that the rounds of its sensor are known before one fails.
-    offer_round(house.backends, NoRuns(), "export")
     before = scrape(site)
     make(house)
 
