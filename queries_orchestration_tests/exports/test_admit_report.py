@@ -49,7 +49,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "A query is made as csv or xlsx",
     ),
     ("cyd", {}, "access_lost", 'Section "Amounts by region"'),
-    ("dan", {}, "actor_inactive", "dan"),
+    ("dan", {}, "actor_inactive", "not active"),
     ("ada", {"values": {"at_least": "many"}}, "invalid_value", "at_least"),
     ("ada", {"values": {"unheard-of": 1}}, "invalid_value", "The report has no parameter"),
     ("ada", {"query": "nothing"}, "not_found", "'nothing'"),
@@ -146,7 +146,7 @@ def test_a_requester_who_lost_one_section_can_no_longer_download_it(house: House
         download_of(house, export_id)
 
     assert lost.value.code == "access_lost"
-    assert 'Section "Amounts by region": ada has no access' in lost.value.message
+    assert 'Section "Amounts by region": The person' in lost.value.message
 
 
 def test_a_requester_who_lost_one_section_since_gets_nothing(house: House) -> None:
