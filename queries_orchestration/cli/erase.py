@@ -39,6 +39,7 @@ def erase_person(
     with backends.database.read(place.id) as connection:
         recipient_id = recipient_named(connection, place, person)
     erased = erase(backends, place.id, recipient_id, by=OPERATOR, do=do)
+    also = ", ".join(erased.also)
     if as_json:
         print_json({"erased": do, **asdict(erased)})
     elif do:
@@ -51,5 +52,10 @@ def erase_person(
         print_wrapped(
             f"Nothing was changed: with --do {erased.id} is erased, for good; history has"
             f" {erased.messages} messages to them, which are counted still.",
+            indent=0,
+        )
+    if also and not as_json:
+        print_wrapped(
+            f"The same mailbox is that of {also}, too: if it is theirs alone, erase that as well.",
             indent=0,
         )

@@ -14,7 +14,11 @@ from queries_orchestration.cli.output import json_option, print_json
 from queries_orchestration.cli.verb import database_faults, pass_settings
 from queries_orchestration.model.errors import InvalidSettings, Refused
 from queries_orchestration.settings import Settings
+from queries_orchestration.store import dispatchers
+from queries_orchestration.store.database import Database
+from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER, UPKEEP
 from queries_orchestration.store.migrate import upgrade
+from queries_orchestration.store.roles import without_roles
 from queries_orchestration.store.wall import raise_wall
 
 
@@ -41,6 +45,8 @@ def init(settings: Settings, as_json: bool) -> None:
             owner_url = settings.migration_url or settings.database_url
             upgrade(owner_url)
             raise_wall(settings.database_url, owner_url=owner_url)
+            with Database(without_roles(owner_url)).across.transaction() as connection:
+                dispatchers.expect(connection, DELIVERY_DISPATCHER, *UPKEEP)
     except CommandError as error:
         raise Refused(
             "The application database was made by a later version of `queries`: use that one.",

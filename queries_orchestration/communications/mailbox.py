@@ -26,6 +26,8 @@ from queries_orchestration.communications.interface import (
 )
 from queries_orchestration.model.errors import CommunicationsUnavailable
 
+_BEGUN = ".writing-"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailboxMessage:
@@ -52,7 +54,8 @@ class Mailbox:
     """Keeps each message as ``<communication key>.eml``, once and whole or not at all.
 
     The files hold personal links, so only our own account may read them. A worker that is killed
-    while it writes may leave a hidden ``.writing-…`` file, which nothing reads.
+    while it writes may leave a hidden ``.writing-<communication key>.…`` file, which nothing reads
+    and which goes with the message.
     """
 
     idempotent_by_key = True
@@ -73,18 +76,24 @@ class Mailbox:
         """
         mail = email_message(message, sender=self._sender, date=self._clock())
         with self._disk_errors():
-            written = self._write_once(f"{message.communication_key}.eml", mail.as_bytes())
+            written = self._write_once(message.communication_key, mail.as_bytes())
         return Submission("accepted" if written else "already_accepted", message.message_id)
 
     def forget(self, communication_keys: Iterable[str]) -> None:
-        """Remove the files of messages; a file that is not there is no error.
+        """Remove the files of messages, and what was begun of them; none is no error.
 
         Raises:
             CommunicationsUnavailable: the folder cannot be written.
         """
+        keys = set(filter(is_communication_key, communication_keys))
+        if not keys:
+            return
         with self._disk_errors():
-            for key in filter(is_communication_key, communication_keys):
+            for key in keys:
                 (self.folder / f"{key}.eml").unlink(missing_ok=True)
+            for begun in self.folder.glob(f"{_BEGUN}*"):
+                if begun.name.removeprefix(_BEGUN).rpartition(".")[0] in keys:
+                    begun.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Do nothing: no connection is kept."""
@@ -102,16 +111,16 @@ class Mailbox:
             if not os.access(there, os.W_OK | os.X_OK):
                 raise OSError(errno.EACCES, "no right to write")
 
-    def _write_once(self, name: str, content: bytes) -> bool:
+    def _write_once(self, key: str, content: bytes) -> bool:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=".writing-", dir=self.folder)
+        descriptor, temporary = tempfile.mkstemp(prefix=f"{_BEGUN}{key}.", dir=self.folder)
         try:
             with open(descriptor, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             # A link, unlike a rename, fails when the name is taken: the first one wins.
-            os.link(temporary, self.folder / name)
+            os.link(temporary, self.folder / f"{key}.eml")
         except FileExistsError:
             return False
         finally:

@@ -18,6 +18,7 @@ from queries_orchestration.model.alarms import (
     DISPATCHER_SILENT,
     SCHEDULES_OVERDUE,
     STUCK,
+    UPKEEP_SILENT,
     WORKER_SILENT,
     Alarm,
 )
@@ -100,6 +101,7 @@ def check(
             *(_waiting(one) for one in health.waiting_long(connection, longer_than=stuck_after)),
             *(_unreadable(one) for one in health.unreadable_rows(connection)),
             *(_dead(one) for one in health.dead_letters(connection, within=_window(DEAD_LETTERED))),
+            *_upkeep(read, dispatchers.upkeep(connection)),
             *beside,
         ]
 
@@ -165,6 +167,20 @@ def _overdue(read: Vitals) -> list[Finding]:
             message=f"{read.due} schedules have a slot that no pass has admitted, the first for"
             f" {read.due_lag / 60:.0f} minutes: see whether passes run and end ({_START}).",
         )
+    ]
+
+
+def _upkeep(read: Vitals, jobs: Sequence[Heartbeat]) -> list[Finding]:
+    return [
+        Finding(
+            code=UPKEEP_SILENT.code,
+            message=f"The job {one.dispatcher} has not gone well"
+            f" {f'since {_told(one.pass_ended_at)}' if one.pass_ended_at else 'ever'}"
+            f"{f', the last time it failed with {one.failure_code}' if one.failure_code else ''}:"
+            " see its runs in Dagster, and that its schedule is on.",
+        )
+        for one in jobs
+        if read.upkeep.get(one.dispatcher, 0) > UPKEEP_SILENT.above
     ]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -36,7 +37,7 @@ from queries_orchestration.model.links import FILE_OUTLIVES_LINK, LINK_LIFETIME
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import unforeseen_told
 from queries_orchestration.receives.heartbeat import Heartbeat
-from queries_orchestration.store import claims, deliveries, exports, occurrences
+from queries_orchestration.store import claims, deliveries, erasure, exports, occurrences
 from queries_orchestration.store.claims import Receive
 from queries_orchestration.store.deliveries import Delivery
 from queries_orchestration.store.exports import Export
@@ -157,7 +158,8 @@ def _deliver_to(
     attempt: Attempt | None
     if begun is None:
         attempt = first_attempt(delivery)
-        record(attempt.delivery)
+        if not record(attempt.delivery):
+            return
     else:
         attempt = further_attempt(backends, receive, begun, mailbox_digest=recipient.mailbox)
     if attempt is not None:
@@ -197,10 +199,19 @@ def _record(
     delivery: Delivery,
     *,
     instead_of: Delivery | None,
-) -> None:
-    """Write the recipient's row, and keep the file as long as its link is good."""
+) -> bool:
+    """Write the recipient's row, and keep the file as long as its link is good.
+
+    Returns:
+        False if the recipient was erased since they were looked up, and so is skipped.
+    """
     with backends.database.transaction(receive.workspace_id) as connection:
         claims.hold(connection, receive)
+        is_there = delivery.state != "sending" or erasure.is_there(
+            connection, receive.workspace_id, delivery.recipient_id
+        )
+        if not is_there:
+            delivery = _skipped(delivery)
         deliveries.record(connection, delivery, instead_of=instead_of)
         if delivery.link_expires_at is not None:
             exports.keep_until(
@@ -210,6 +221,23 @@ def _record(
                 until=delivery.link_expires_at + FILE_OUTLIVES_LINK,
             )
     backends.reached("sending recorded")
+    return is_there
+
+
+def _skipped(delivery: Delivery) -> Delivery:
+    """Return the row of somebody who was to be sent to, and is not there any more."""
+    return replace(
+        delivery,
+        state="skipped",
+        code="no_address" if delivery.person_id is None else "left_workspace",
+        link_token_id=None,
+        link_key_id=None,
+        link_issued_at=None,
+        link_expires_at=None,
+        message_id=None,
+        unanswered=0,
+        mailbox_digest=None,
+    )
 
 
 def _note_faults(

@@ -60,7 +60,7 @@ def run_pass(backends: Backends, runs: Runs, *, at: datetime, offer: bool) -> Pa
         if not alone:
             with database.across.read() as connection:
                 last = dispatchers.heartbeat(connection, DELIVERY_DISPATCHER)
-            return Pass(held_by=last.holder if last else "another process")
+            return Pass(held_by=(last and last.holder) or "another process")
         with passing(backends, DELIVERY_DISPATCHER):
             return _pass(backends, runs, at=at, offer=offer)
 

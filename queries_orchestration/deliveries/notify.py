@@ -32,6 +32,7 @@ from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import unforeseen_told
 from queries_orchestration.store import (
     cross_workspace,
+    erasure,
     notices,
     occurrences,
     people,
@@ -212,6 +213,8 @@ def _begin(backends: Backends, notice: Notice) -> bool:
     is_repeated = notice.state == "sending" and not backends.communications.idempotent_by_key
     delay = delay_after(backends.settings.retry_delay, notice.attempts + 1)
     with backends.database.transaction(notice.workspace_id) as connection:
+        # Who is being erased is waited for: from here on a message to them may be on its way.
+        erasure.is_there(connection, notice.workspace_id, notice.person_id)
         begun = notices.begin(
             connection, notice, delay=delay, outcome_code=RESUBMITTED if is_repeated else None
         )

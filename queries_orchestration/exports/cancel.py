@@ -38,9 +38,9 @@ def cancel_export(backends: Backends, workspace_id: str, *, by: By, export_id: s
                 "This file belongs to a delivery, which is not cancelled by its export.",
                 code="belongs_to_delivery",
             )
-        if not cancel_within(
-            connection, workspace_id, export_id, message=f"Cancelled by {person.name}."
-        ):
+        # The audit trail has who: what history keeps names nobody.
+        who = "who asked for it" if export.actor_id == person.id else "an administrator"
+        if not cancel_within(connection, workspace_id, export_id, message=f"Cancelled by {who}."):
             # Looked up again: it may have become so since.
             finished = exports.get(connection, workspace_id, export_id) or export
             raise Refused(

@@ -6,6 +6,7 @@ What an export left in the storage that failed or was cancelled is removed here,
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from datetime import datetime
 from typing import Final
 
@@ -29,28 +30,44 @@ def expire_files(backends: Backends) -> int:
     Returns:
         How many exports have nothing in the storage any more, at most a bounded number a pass.
     """
+    return remove_files(backends, besides=(), faults=FAULTS_A_PASS)[0]
+
+
+def remove_files(
+    backends: Backends, *, besides: Collection[str], faults: int
+) -> tuple[int, list[str]]:
+    """Expire and remove some of what is due, as :func:`expire_files`.
+
+    Args:
+        besides: the ids of exports that are left out.
+        faults: files that storage does not remove, after which the rest is left.
+
+    Returns:
+        How many exports have nothing in the storage any more, and the ids of those that should
+        not, and have.
+    """
     at = backends.clock()
     with backends.database.across.transaction() as connection:
-        due = files_across.files_to_expire(connection, at, limit=FILES_A_PASS)
+        due = files_across.files_to_expire(connection, at, limit=FILES_A_PASS, besides=besides)
         for export in due.records:
             exports.change(connection, export.workspace_id, export.id, state="expired")
-        left_behind = files_across.left_behind(connection, limit=FILES_A_PASS)
+        left_behind = files_across.left_behind(connection, limit=FILES_A_PASS, besides=besides)
     if unreadable := len(due.unreadable) + len(left_behind.unreadable):
         # `queries check` tells which; they keep no other file.
         log.warning("unreadable_rows table=exports rows=%d", unreadable)
     backends.reached("marked expired, not removed")
-    removed = faults = 0
+    removed, failed = 0, list[str]()
     for export in [*due.records, *left_behind.records]:
         try:
             _remove(backends, export, at)
         except StorageUnavailable as error:
             log.warning("file_not_removed export=%s reason=%s", export.id, error.message)
-            faults += 1
-            if faults >= FAULTS_A_PASS:
+            failed.append(export.id)
+            if len(failed) >= faults:
                 break
         else:
             removed += 1
-    return removed
+    return removed, failed
 
 
 def files_due(backends: Backends) -> int:

@@ -113,7 +113,8 @@ def make_file(
             completed_at=completed_at,
             expires_at=completed_at + LIFETIMES[export.purpose],
         )
-        counters.count(connection, counters.EXPORTS_SETTLED, label="ready")
+        if export.state != "ready":  # else it is made again, since the storage had lost it
+            counters.count(connection, counters.EXPORTS_SETTLED, label="ready")
         with_completion(connection)
         ready = exports.get(connection, receive.workspace_id, export.id)
     backends.reached("file recorded")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
@@ -22,28 +23,41 @@ def sweep_uploads(backends: Backends) -> int:
     """Abort uploads older than ``upload_age`` that no export records as its own.
 
     A recorded one is aborted by the next receive, or once its export has failed or was cancelled.
-    One whose age the storage does not tell stays. A storage that fails does not stop the caller.
+    One whose age the storage does not tell stays. One that the storage does not abort keeps no
+    other.
 
     Returns:
         How many were aborted, the oldest first, at most a bounded number a sweep.
+
+    Raises:
+        StorageUnavailable: the storage does not list them.
     """
-    try:
-        left = stale_uploads(backends)
-    except StorageUnavailable as error:
-        log.warning("uploads_not_swept reason=%s", error.message)
-        return 0
-    aborted = faults = 0
-    for upload in left[:UPLOADS_A_SWEEP]:
+    return abort(backends, stale_uploads(backends)[:UPLOADS_A_SWEEP], faults=FAULTS_A_SWEEP)[0]
+
+
+def abort(
+    backends: Backends, uploads: Iterable[OpenUpload], *, faults: int
+) -> tuple[int, list[str]]:
+    """Abort uploads.
+
+    Args:
+        faults: uploads that storage does not abort, after which the rest is left.
+
+    Returns:
+        How many were aborted, and the keys of those that were not.
+    """
+    aborted, failed = 0, list[str]()
+    for upload in uploads:
         try:
             backends.storage.abort_upload(upload.key, upload.upload_id)
         except StorageUnavailable as error:
             log.warning("upload_not_aborted key=%s reason=%s", upload.key, error.message)
-            faults += 1
-            if faults >= FAULTS_A_SWEEP:
+            failed.append(upload.key)
+            if len(failed) >= faults:
                 break
         else:
             aborted += 1
-    return aborted
+    return aborted, failed
 
 
 def stale_uploads(backends: Backends) -> list[OpenUpload]:

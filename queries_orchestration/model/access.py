@@ -22,6 +22,8 @@ AUTHOR: Final = "author"
 """The role that makes schedules of its own."""
 ADMINISTRATOR: Final = "administrator"
 """The role that governs every schedule of its workspace."""
+WHO_READS: Final = "the person as whom it is read"
+"""How messages say who it is: they are kept with history, which names nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,9 @@ def check_active(actor: Actor) -> None:
         AccessLost: the actor is not active (``actor_inactive``).
     """
     if not actor.active:
-        raise AccessLost(f"{actor.name} is not active and can open nothing.", code="actor_inactive")
+        raise AccessLost(
+            f"{WHO_READS.capitalize()} is not active and can open nothing.", code="actor_inactive"
+        )
 
 
 def access_of(dataset: Dataset, actor: Actor) -> Access:
@@ -79,7 +83,7 @@ def access_of(dataset: Dataset, actor: Actor) -> Access:
         if rule.matches(actor):
             return Access(rule.fields, rule.row_filters)
     raise AccessLost(
-        f"{actor.name} has no access to the dataset {dataset.name}."
+        f"{WHO_READS.capitalize()} has no access to the dataset {dataset.name}."
         " An administrator can grant it in the dataset's access rules."
     )
 

@@ -104,6 +104,14 @@ WORKER_SILENT: Final = Alarm(
     severity="warning",
     summary="A worker of the lane {{ $labels.lane }} is not heard of, and nobody finds its work.",
 )
+UPKEEP_SILENT: Final = Alarm(
+    code="upkeep_silent",
+    metric="queries_upkeep_silence_seconds",
+    above=timedelta(days=2).total_seconds(),
+    by=("upkeep",),
+    severity="warning",
+    summary="The job {{ $labels.upkeep }} has not gone well for two days.",
+)
 DEAD_LETTERED: Final = Alarm(
     code="dead_lettered",
     metric="queries_dead_letters_total",
@@ -138,4 +146,5 @@ ALARMS: Final = (
     DEAD_LETTERED,
     COMMUNICATIONS_UNAVAILABLE,
     STORE_UNAVAILABLE,
+    UPKEEP_SILENT,
 )

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import FromClause, Select, TableClause, column, or_, select, table
 
 from queries_orchestration.model import dialects
-from queries_orchestration.model.access import Access, Actor, access_of
+from queries_orchestration.model.access import WHO_READS, Access, Actor, access_of
 from queries_orchestration.model.columns import Column, ValueType
 from queries_orchestration.model.datasets import Dataset
 from queries_orchestration.model.dialects import Expression
@@ -117,7 +117,7 @@ def check_access(query: Query, dataset: Dataset, actor: Actor) -> Access:
     for name in query.fields_used():
         if name not in access.fields:
             raise FieldNotAvailable(
-                f"The field {name} of the dataset {dataset.name} is not available to {actor.name}."
+                f"The field {name} of the dataset {dataset.name} is not available to {WHO_READS}."
                 " Take it out of the query, or ask an administrator for it."
             )
     return access

@@ -2,10 +2,10 @@
 
 import dagster as dg
 
-from queries_orchestration.exports.sweep import sweep_uploads as sweep
 from queries_orchestration.orchestration import tags
 from queries_orchestration.orchestration.resources import WorkerResource
 from queries_orchestration.orchestration.steps import refusals_shown
+from queries_orchestration.retention.upkeep import sweep
 from queries_orchestration.settings import UPKEEP_LANE
 
 

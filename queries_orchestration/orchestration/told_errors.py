@@ -1,7 +1,7 @@
 """What a run tells of an error: its code, and its message only where that names nobody.
 
-Dagster's UI asks nobody who they are, and its events are kept. A message may hold a person's name
-(access), a section's title, a value or a server's words; our page and the command tell it whole.
+Dagster's UI asks nobody who they are, and its events are kept. A message may hold the
+name of a dataset or a section, a value or a server's words; our page and the command tell it whole.
 """
 
 from __future__ import annotations

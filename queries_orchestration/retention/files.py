@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
 from typing import Final
 
-from queries_orchestration.exports.expire import expire_files, files_due
-from queries_orchestration.exports.sweep import stale_uploads, sweep_uploads
+from queries_orchestration.exports.expire import files_due, remove_files
+from queries_orchestration.exports.sweep import abort, stale_uploads
+from queries_orchestration.model.errors import StorageUnavailable
 from queries_orchestration.model.ids import is_id
-from queries_orchestration.retention.found import SHOWN, Retaining
+from queries_orchestration.retention import upkeep
+from queries_orchestration.retention.found import SHOWN, Kind, Retaining
 from queries_orchestration.storage.interface import StoredFile
 from queries_orchestration.store import old_exports
+from queries_orchestration.store.dispatchers import SWEEP
 
 FILES_A_BATCH: Final = 500
+FAULTS: Final = 50
+"""What the storage does not remove, after which the rest of the kind is left to the next day."""
 UNTIL_TOLD: Final = timedelta(days=1)
 """How old a file without a row is when it is told: a row that is written comes before its file."""
 UNTIL_REMOVED: Final = timedelta(days=7)
@@ -29,24 +34,47 @@ def remove_expired(one: Retaining) -> None:
     if not one.do:
         one.add("expired_files", files_due(one.backends))
         return
-    while one.goes_on("expired_files"):
-        removed = expire_files(one.backends)
+    failed = list[str]()
+    while len(failed) < FAULTS and one.goes_on("expired_files"):
+        # Past those that storage does not remove, at which a pass gives up.
+        removed, more = remove_files(one.backends, besides=failed, faults=FAULTS - len(failed))
         one.add("expired_files", removed)
-        if not removed:
-            return
+        failed += more
+        if not removed and not more:
+            break
+    _tell_faults("expired_files", failed)
 
 
 def abort_uploads(one: Retaining) -> None:
-    """Abort the uploads that nobody works on any more, as the hourly sweep does."""
+    """Abort the uploads that nobody works on any more, all that the hourly sweep would."""
+    stale = stale_uploads(one.backends)
     if not one.do:
-        stale = stale_uploads(one.backends)
         one.add("stale_uploads", len(stale), (upload.key for upload in stale))
         return
-    while one.goes_on("stale_uploads"):
-        aborted = sweep_uploads(one.backends)
+    failed = list[str]()
+    for start in range(0, len(stale), FILES_A_BATCH):
+        if len(failed) >= FAULTS or not one.goes_on("stale_uploads"):
+            break
+        some = stale[start : start + FILES_A_BATCH]
+        aborted, more = abort(one.backends, some, faults=FAULTS - len(failed))
         one.add("stale_uploads", aborted)
-        if not aborted:
-            return
+        failed += more
+    _tell_faults("stale_uploads", failed)
+    # Where no job of Dagster sweeps, as with `queries tick` alone, this is the sweep.
+    upkeep.end(one.backends, SWEEP, failed_with=None)
+
+
+def _tell_faults(kind: Kind, failed: Sequence[str]) -> None:
+    """Fail with what the storage did not do; each is in the log with the reason.
+
+    Raises:
+        StorageUnavailable: there is any.
+    """
+    if failed:
+        raise StorageUnavailable(
+            f"The storage did not remove {len(failed)} of the {kind} (`file_not_removed` and"
+            f" `upload_not_aborted` in the log say why): {', '.join(failed[:SHOWN])}"
+        )
 
 
 def compare(one: Retaining, workspace_id: str) -> None:
@@ -58,14 +86,14 @@ def compare(one: Retaining, workspace_id: str) -> None:
     with one.backends.database.read(workspace_id) as connection:
         # Asked first: what becomes ready while the files are listed is not looked for.
         missing = old_exports.ready(connection, workspace_id, at=one.at)
-    waiting = 0
+    waiting, failed = 0, list[str]()
     for some in _batches(one.backends.storage.files(f"{workspace_id}/")):
         if not one.goes_on("files_without_row"):
             one.found["rows_without_file"].is_whole = False
             return
         for file in some:
             missing.pop(file.key, None)
-        waiting += _without_row(one, workspace_id, some)
+        waiting += _without_row(one, workspace_id, some, failed)
     if waiting:
         log.warning("file_without_row workspace=%s files=%d", workspace_id, waiting)
     for key, export_id in missing.items():
@@ -75,6 +103,7 @@ def compare(one: Retaining, workspace_id: str) -> None:
             one.add("rows_without_file", 1, [export_id])
             if one.found["rows_without_file"].count <= SHOWN:
                 log.error("file_missing workspace=%s export=%s", workspace_id, export_id)
+    _tell_faults("files_without_row", failed)
 
 
 def _batches(files: Iterator[StoredFile]) -> Iterator[list[StoredFile]]:
@@ -82,8 +111,14 @@ def _batches(files: Iterator[StoredFile]) -> Iterator[list[StoredFile]]:
         yield some
 
 
-def _without_row(one: Retaining, workspace_id: str, files: list[StoredFile]) -> int:
-    """Find, and remove if told so, the files without a row; returns how many are not to go yet."""
+def _without_row(
+    one: Retaining, workspace_id: str, files: list[StoredFile], failed: list[str]
+) -> int:
+    """Find, and remove if told so, the files without a row; returns how many are not to go yet.
+
+    Args:
+        failed: the keys of those that the storage did not remove, to be added to.
+    """
     old = {
         export_id: file
         for file in files
@@ -100,7 +135,14 @@ def _without_row(one: Retaining, workspace_id: str, files: list[StoredFile]) -> 
             waiting += 1
             continue
         if one.do:
-            one.backends.storage.delete(file.key)
+            if len(failed) >= FAULTS:
+                continue
+            try:
+                one.backends.storage.delete(file.key)
+            except StorageUnavailable as error:
+                log.warning("file_not_removed export=%s reason=%s", export_id, error.message)
+                failed.append(file.key)
+                continue
             one.backends.reached("file without a row removed, not the next")
         one.add("files_without_row", 1, [file.key])
     return waiting

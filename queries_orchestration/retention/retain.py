@@ -11,6 +11,7 @@ from typing import Final
 from queries_orchestration.model.errors import QueriesError, StoreUnavailable
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import unforeseen_told
+from queries_orchestration.retention import upkeep
 from queries_orchestration.retention.files import abort_uploads, compare, remove_expired
 from queries_orchestration.retention.found import Found, Kind, Retaining
 from queries_orchestration.retention.history import (
@@ -20,6 +21,7 @@ from queries_orchestration.retention.history import (
 )
 from queries_orchestration.retention.runs import RunLog, remove_runs
 from queries_orchestration.store import workspaces
+from queries_orchestration.store.dispatchers import RETENTION
 
 _OF_A_WORKSPACE: Final[tuple[tuple[Kind, Callable[[Retaining, str], None]], ...]] = (
     ("files_without_row", compare),
@@ -49,6 +51,8 @@ def retain(
         StoreUnavailable: the database cannot be reached; what is committed stays.
     """
     one = Retaining(backends, do=do, seconds=seconds)
+    if do:
+        upkeep.begin(backends, RETENTION)
     with backends.database.across.read() as connection:
         places = [place.id for place in workspaces.listing(connection)]
     parts: list[tuple[Kind, Callable[[], None]]] = [
@@ -63,6 +67,8 @@ def retain(
     if do:
         for found in one.found.values():
             log.info("retained kind=%s removed=%d", found.kind, found.count)
+        failed = next((found.code for found in one.found.values() if found.code), None)
+        upkeep.end(backends, RETENTION, failed_with=failed)
     return list(one.found.values())
 
 

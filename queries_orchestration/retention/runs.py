@@ -10,10 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 
+from queries_orchestration.model.errors import QueriesError
+from queries_orchestration.receives.boundary import unforeseen_told
 from queries_orchestration.retention.found import Retaining
 from queries_orchestration.store import kept_runs
 
 RUNS_A_BATCH: Final = 100
+FAULTS: Final = 10
+"""Runs that Dagster, or where its logs are, does not remove, after which the rest is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +45,19 @@ class RunLog(Protocol):
 
 
 def remove_runs(one: Retaining, run_log: RunLog) -> None:
-    """Remove the runs past ``run_days`` whose work is done."""
+    """Remove the runs past ``run_days`` whose work is done; one that does not go keeps no other.
+
+    Raises:
+        QueriesError: some did not go, for what the last of them says.
+    """
     before = one.before(one.backends.settings.run_days)
-    last = None
-    while one.goes_on("runs"):
+    last: str | None = None
+    fault: QueriesError | None = None
+    faults = 0
+    while faults < FAULTS and one.goes_on("runs"):
         found = run_log.finished(before, after=last, limit=RUNS_A_BATCH)
         if not found:
-            return
+            break
         with one.backends.database.across.read() as connection:
             kept = kept_runs.of_unfinished(
                 connection,
@@ -57,9 +67,16 @@ def remove_runs(one: Retaining, run_log: RunLog) -> None:
         for run in found:
             if run.run_id in kept.run_ids or not kept.keys.isdisjoint(run.work):
                 last = run.run_id
-            elif one.do:
-                run_log.remove(run.run_id)
-                one.add("runs", 1, [run.run_id])
-            else:
+            elif not one.do:
                 last = run.run_id
                 one.add("runs", 1, [run.run_id])
+            elif faults < FAULTS:
+                try:
+                    with unforeseen_told(run.run_id):
+                        run_log.remove(run.run_id)
+                except QueriesError as error:
+                    last, fault, faults = run.run_id, error, faults + 1
+                else:
+                    one.add("runs", 1, [run.run_id])
+    if fault is not None:
+        raise fault

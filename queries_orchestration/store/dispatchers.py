@@ -16,8 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-import sqlalchemy as sa
-from sqlalchemy import Connection, func, make_url, select, update
+from sqlalchemy import ColumnElement, Connection, func, make_url, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from queries_orchestration.settings import DELIVERY_LANE, EXPORT_LANE, REPORT_LANE
 from queries_orchestration.store import database
@@ -32,6 +32,10 @@ OFFERING_DISPATCHERS: Final[Mapping[str, str]] = {
     REPORT_LANE: "offer_reports",
 }
 """By lane: what offers, every few seconds, what waits in it. Its sensor has the same name."""
+RETENTION: Final = "retention"
+SWEEP: Final = "sweep_uploads"
+UPKEEP: Final = (RETENTION, SWEEP)
+"""What runs seldom and offers nothing: jobs that leave a heartbeat when all has gone well."""
 _ADVISORY_LOCK: Final = 0x71756572  # "quer": one number of our own in the database
 
 
@@ -39,7 +43,8 @@ _ADVISORY_LOCK: Final = 0x71756572  # "quer": one number of our own in the datab
 class Heartbeat:
     """The last pass of a dispatcher, and what the last one that ended did.
 
-    ``pass_ended_at`` lies before ``pass_started_at`` while a pass works, or if it died. ``errors``
+    ``pass_ended_at`` lies before ``pass_started_at`` while a pass works, or if it died; before the
+    first has ended it is when one was first expected. ``errors``
     counts, since the beginning, what failed in passes; the last at ``failed_at``.
     """
 
@@ -79,23 +84,21 @@ def this_process() -> str:
 
 
 def begin_pass(connection: Connection, dispatcher: str, holder: str) -> None:
-    """Record that ``holder`` has begun a pass."""
-    values = {"holder": holder, "pass_started_at": database.now(connection)}
-    updated = connection.execute(
+    """Record that ``holder`` has begun a pass; from the first on it counts how long none ends."""
+    expect(connection, dispatcher)
+    connection.execute(
         update(dispatcher_heartbeats)
         .where(dispatcher_heartbeats.c.dispatcher == dispatcher)
-        .values(values)
+        .values(holder=holder, pass_started_at=database.now(connection))
     )
-    if updated.rowcount == 0:
-        connection.execute(sa.insert(dispatcher_heartbeats).values(dispatcher=dispatcher, **values))
 
 
 def end_pass(
     connection: Connection,
     dispatcher: str,
     *,
-    recovered: int,
-    offered: int,
+    recovered: int | None = None,
+    offered: int | None = None,
     admitted: int | None = None,
     missed: int | None = None,
 ) -> None:
@@ -128,12 +131,36 @@ def note_failure(connection: Connection, dispatcher: str, *, code: str) -> None:
 
 def heartbeats(connection: Connection) -> list[Heartbeat]:
     """Return the last pass of each dispatcher that has ever begun one."""
-    return every(
-        connection,
-        Heartbeat,
-        select_records(Heartbeat, dispatcher_heartbeats).order_by(
-            dispatcher_heartbeats.c.dispatcher
-        ),
+    return _heartbeats(connection, dispatcher_heartbeats.c.dispatcher.not_in(UPKEEP))
+
+
+def upkeep(connection: Connection) -> list[Heartbeat]:
+    """Return when each job of the upkeep has last begun, and ended well."""
+    return _heartbeats(connection, dispatcher_heartbeats.c.dispatcher.in_(UPKEEP))
+
+
+def _heartbeats(connection: Connection, which: ColumnElement[bool]) -> list[Heartbeat]:
+    found = select_records(Heartbeat, dispatcher_heartbeats).where(which)
+    return every(connection, Heartbeat, found.order_by(dispatcher_heartbeats.c.dispatcher))
+
+
+def expect(connection: Connection, *names: str) -> None:
+    """Count from now on how long dispatchers, or jobs of the upkeep, are silent, if nothing does.
+
+    So that no alarm goes off while all is being started for the first time, and one does if
+    something never is.
+    """
+    now = database.now(connection)
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    connection.execute(
+        dialect.insert(dispatcher_heartbeats)
+        .values(
+            [
+                {"dispatcher": name, "holder": "", "pass_started_at": now, "pass_ended_at": now}
+                for name in names
+            ]
+        )
+        .on_conflict_do_nothing()
     )
 
 

@@ -5,7 +5,7 @@ Nothing here is what a person can ask for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
@@ -15,13 +15,19 @@ from queries_orchestration.store.rows import Readable, of_a_statement, readable,
 from queries_orchestration.store.tables import exports
 
 
-def files_to_expire(connection: Connection, at: datetime, *, limit: int) -> Readable[Export]:
-    """Return exports whose time is over at ``at`` and whose object is still there."""
+def files_to_expire(
+    connection: Connection, at: datetime, *, limit: int, besides: Collection[str] = ()
+) -> Readable[Export]:
+    """Return exports whose time is over at ``at`` and whose object is still there.
+
+    Args:
+        besides: the ids of those that are left out.
+    """
     return readable(
         connection,
         Export,
         select_records(Export, exports)
-        .where(_is_over(at))
+        .where(_is_over(at), exports.c.id.not_in(besides))
         .order_by(exports.c.expires_at)
         .limit(limit)
         .with_for_update(),
@@ -29,13 +35,19 @@ def files_to_expire(connection: Connection, at: datetime, *, limit: int) -> Read
     )
 
 
-def left_behind(connection: Connection, *, limit: int) -> Readable[Export]:
-    """Return failed and cancelled exports whose upload, or object, may still be there."""
+def left_behind(
+    connection: Connection, *, limit: int, besides: Collection[str] = ()
+) -> Readable[Export]:
+    """Return failed and cancelled exports whose upload, or object, may still be there.
+
+    Args:
+        besides: the ids of those that are left out.
+    """
     return readable(
         connection,
         Export,
         select_records(Export, exports)
-        .where(_is_left_behind())
+        .where(_is_left_behind(), exports.c.id.not_in(besides))
         .order_by(exports.c.created_at, exports.c.id)
         .limit(limit),
         exports.c.id,

@@ -19,7 +19,11 @@ from queries_orchestration.settings import LANE_WIDTHS
 from queries_orchestration.store import counters, database, dispatch_stops, dispatchers
 from queries_orchestration.store.claims import no_live_offer, unfinished
 from queries_orchestration.store.counters import Counter
-from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER, Heartbeat
+from queries_orchestration.store.dispatchers import (
+    DELIVERY_DISPATCHER,
+    OFFERING_DISPATCHERS,
+    Heartbeat,
+)
 from queries_orchestration.store.occurrences import follows_unsettled
 from queries_orchestration.store.tables import claims, notices, offers, schedules
 
@@ -47,12 +51,14 @@ class LaneVitals:
 class Vitals:
     """All of it; ``silences`` and ``errors`` are by dispatcher, ``lanes`` by lane.
 
-    A dispatcher that has never ended a pass is silent for ever. ``due`` schedules have a slot that
+    A dispatcher that has never ended a pass is silent for ever. ``upkeep`` are the silences of its
+    jobs, since each last went well. ``due`` schedules have a slot that
     no pass has admitted yet, the oldest since ``due_lag`` seconds (calendar clock).
     """
 
     silences: Mapping[str, float]
     errors: Mapping[str, int]
+    upkeep: Mapping[str, float]
     is_stopped: bool
     due: int
     due_lag: float
@@ -76,7 +82,10 @@ def read(connection: Connection, *, at: datetime, silence: float) -> Vitals:
     return Vitals(
         silences={DELIVERY_DISPATCHER: inf}
         | {one.dispatcher: _silence(one, now) for one in passes},
-        errors={DELIVERY_DISPATCHER: 0} | {one.dispatcher: one.errors for one in passes},
+        # Of each from the beginning: what is first told as 1 has not grown.
+        errors=dict.fromkeys((DELIVERY_DISPATCHER, *OFFERING_DISPATCHERS.values()), 0)
+        | {one.dispatcher: one.errors for one in passes},
+        upkeep={one.dispatcher: _silence(one, now) for one in dispatchers.upkeep(connection)},
         is_stopped=dispatch_stops.current(connection) is not None,
         due=due,
         due_lag=_age(at, first_due),

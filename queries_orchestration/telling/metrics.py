@@ -87,6 +87,12 @@ def families(read: Vitals) -> Iterator[Metric]:
         {(name,): float(errors) for name, errors in read.errors.items()},
         "dispatcher",
     )
+    yield _gauge(
+        "upkeep_silence_seconds",
+        "Since a job of the upkeep last went well",
+        {(name,): seconds for name, seconds in read.upkeep.items()},
+        "upkeep",
+    )
     yield _gauge("dispatch_stopped", "1: all dispatching is stopped", {(): float(read.is_stopped)})
     yield _gauge("due_schedules", "Schedules with a slot to admit", {(): float(read.due)})
     yield _gauge("due_lag_seconds", "Since the first of them was due", {(): read.due_lag})

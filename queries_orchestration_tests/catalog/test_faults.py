@@ -180,7 +180,7 @@ def test_an_owner_without_any_access_is_refused(refuse: Refuse) -> None:
     text = changed((ANN, ANN.replace("author", "service")))
     (fault,) = refuse(text)
     assert fault.line == line_of(text, "owner: ann")
-    assert "its owner cannot open the query `delays`: ann has no access" in fault.message
+    assert "its owner cannot open the query `delays`: The person as whom" in fault.message
 
 
 def test_all_faults_of_all_files_are_reported_together_in_their_order(

@@ -231,7 +231,7 @@ def test_one_that_somebody_cancels_meanwhile_ends_with_1(
     canceller.join()
 
     assert ended.status == 1
-    assert ended.err.splitlines()[-1] == "cancelled: Cancelled by ada."
+    assert ended.err.splitlines()[-1] == "cancelled: Cancelled by who asked for it."
 
 
 def test_without_waiting_the_id_is_told_and_the_file_taken_later(

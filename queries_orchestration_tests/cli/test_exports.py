@@ -200,8 +200,8 @@ def test_one_cancels_what_is_not_finished_and_an_administrator_anybodys(
     by_eve = call(house.environment, "exports", "cancel", anothers, "--as", "eve", "--json").json()
     again = call(house.environment, "exports", "cancel", own, "--as", "gus")
 
-    assert (by_gus["state"], by_gus["message"]) == ("cancelled", "Cancelled by gus.")
-    assert (by_eve["state"], by_eve["message"]) == ("cancelled", "Cancelled by eve.")
+    assert (by_gus["state"], by_gus["message"]) == ("cancelled", "Cancelled by who asked for it.")
+    assert (by_eve["state"], by_eve["message"]) == ("cancelled", "Cancelled by an administrator.")
     assert (again.status, again.err.split(":")[0]) == (2, "already_finished")
     assert house.work("export") == []
 

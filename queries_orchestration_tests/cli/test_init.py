@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from datetime import datetime
 from pathlib import Path
 
 import psycopg2
@@ -13,6 +14,8 @@ from sqlalchemy import make_url
 
 from queries_orchestration.receives.backends import read_link_keys
 from queries_orchestration.settings import load_settings
+from queries_orchestration.store import dispatchers
+from queries_orchestration.store.database import Database
 from queries_orchestration.store.migrate import is_current
 from queries_orchestration_tests.cli.conftest import Call, Place, answer_of
 from queries_orchestration_tests.postgres import PostgresServer, as_owner
@@ -44,6 +47,22 @@ def test_it_makes_the_home_for_us_alone_with_keys_that_sign(place: Place, call: 
         "link-keys",
         "queries.db",
     ]
+
+
+def test_silence_counts_from_when_it_is_first_run(place: Place, call: Call) -> None:
+    database = Database(f"sqlite:///{place.home}/queries.db")
+
+    def ended() -> dict[str, datetime | None]:
+        with database.across.read() as connection:
+            passes = [*dispatchers.heartbeats(connection), *dispatchers.upkeep(connection)]
+        return {one.dispatcher: one.pass_ended_at for one in passes}
+
+    call(place.environment, "init")
+    first = ended()
+    assert first.keys() == {"deliveries", "retention", "sweep_uploads"}
+    assert "dispatcher_silent" not in call(place.environment, "check").out
+    call(place.environment, "init")
+    assert ended() == first
 
 
 def test_a_second_time_it_changes_nothing(place: Place, call: Call) -> None:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from queries_orchestration.exports.expire import expire_files
 from queries_orchestration.model.clock import system_clock
 from queries_orchestration_tests.cli.conftest import Call
+from queries_orchestration_tests.deliveries.wider_house import execute
 from queries_orchestration_tests.house import House
 from queries_orchestration_tests.retention.retained import NOTHING
 from queries_orchestration_tests.retention.test_files import stray
@@ -81,8 +82,15 @@ def test_what_cannot_be_looked_at_is_told_and_ends_with_one(old_house: House, ca
 
 def test_a_person_is_erased_when_it_is_told(old_house: House, call: Call) -> None:
     bob = old_house.person("bob")
+    execute(old_house, "UPDATE people SET address = 'bob@example.org' WHERE name = 'cyd'")
     told = call(old_house.environment, "erase-person", "bob", "--json").json()
-    assert told == {"erased": False, "id": bob, "is_person": True, "messages": 1}
+    assert told == {
+        "erased": False,
+        "id": bob,
+        "is_person": True,
+        "messages": 1,
+        "also": ["cyd"],
+    }
     assert old_house.person("bob") == bob
     assert "Nothing was changed" in call(old_house.environment, "erase-person", "bob").out
 
@@ -90,6 +98,7 @@ def test_a_person_is_erased_when_it_is_told(old_house: House, call: Call) -> Non
     assert answer.status == 0
     assert bob in answer.out
     assert "catalog files" in answer.out
+    assert "that of cyd, too" in answer.out
     refusal = call(old_house.environment, "erase-person", "bob", "--do", "--json").refusal()
     assert refusal["code"] == "not_found"
 

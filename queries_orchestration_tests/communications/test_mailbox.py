@@ -165,9 +165,14 @@ def test_a_kill_in_the_middle_of_a_write_leaves_no_visible_message(
     # It did die between the first byte and the name.
     assert [file.name[:9] for file in tmp_path.iterdir()] == [".writing-"]
     assert mailbox(tmp_path).messages() == []
+    mailbox(tmp_path).forget(["s1@20260504T050000Z", "s1@20260504T050000Z.p1.x"])
+    assert len(list(tmp_path.iterdir())) == 1
     assert mailbox(tmp_path).submit(message()).state == "accepted"
     (listed,) = mailbox(tmp_path).messages()
     assert listed.link == LINK
+    # What was begun of it goes with it, since it has the address, too.
+    mailbox(tmp_path).forget([message().communication_key])
+    assert list(tmp_path.iterdir()) == []
 
 
 def submit_many(folder: Path, worker: int) -> list[str]:

@@ -25,7 +25,7 @@ from queries_orchestration_tests.house import CATALOG, MONDAY, House
 
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("cyd", {}, "access_lost", "orders"),
-    ("dan", {}, "actor_inactive", "dan"),
+    ("dan", {}, "actor_inactive", "not active"),
     ("bob", {}, "field_not_available", "amount"),
     ("ada", {"query": "by-region", "values": {"region": "r9"}}, "invalid_value", "region"),
     ("ada", {"query": "by-region"}, "invalid_value", "region"),

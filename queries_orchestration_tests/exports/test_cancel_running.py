@@ -91,7 +91,7 @@ def test_a_cancel_takes_effect_within_a_page(slow: House, monkeypatch: pytest.Mo
     # To its end it would take many times as long.
     assert seconds < 4 * PAGE_SECONDS + 1
     export = export_of(slow, export_id)
-    assert (export.state, export.message) == ("cancelled", "Cancelled by ada.")
+    assert (export.state, export.message) == ("cancelled", "Cancelled by who asked for it.")
     assert export.rows_done <= done + 2_000
     assert slow.backends.storage.size(export.storage_key) is None
     assert slow.backends.storage.open_uploads("") == []

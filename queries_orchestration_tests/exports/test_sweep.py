@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from queries_orchestration.exports import sweep
+from queries_orchestration.exports import sweep as sweeping
 from queries_orchestration.exports.sweep import FAULTS_A_SWEEP, sweep_uploads
 from queries_orchestration.model.errors import StorageUnavailable
+from queries_orchestration.retention.upkeep import sweep
 from queries_orchestration.storage.interface import OpenUpload
 from queries_orchestration.storage.local import LocalStorage
 from queries_orchestration_tests.exports.admitted import Killed, admit, killed_at
@@ -80,7 +81,7 @@ def test_what_an_export_records_stays_however_old_it_is(house: House) -> None:
 def test_the_oldest_go_first_and_a_sweep_is_bounded(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep, "UPLOADS_A_SWEEP", 2)
+    monkeypatch.setattr(sweeping, "UPLOADS_A_SWEEP", 2)
     ids = [begin(house, f"w/{n}.csv", at=MONDAY - n * DAY) for n in range(2, 7)]
 
     assert sweep_uploads(house.backends) == 2
@@ -127,7 +128,7 @@ def test_a_storage_that_fails_stops_neither_the_others_nor_the_caller(
 ) -> None:
     backends = replace(house.backends, storage=elsewhere)
     with caplog.at_level(logging.WARNING):
-        assert sweep_uploads(backends) == 0
+        assert sweep(backends) == 0
     assert caplog.messages == ["uploads_not_swept reason=the store is down"]
 
     elsewhere.listed = tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import pytest
@@ -18,15 +19,22 @@ from queries_orchestration.deliveries.stop_dispatch import stop_dispatch
 from queries_orchestration.model.audit import OPERATOR
 from queries_orchestration.model.errors import SourceUnavailable, StoreUnavailable
 from queries_orchestration.receives.start import start
+from queries_orchestration.retention import upkeep
+from queries_orchestration.retention.retain import retain
+from queries_orchestration.retention.upkeep import sweep
 from queries_orchestration.settings import LANE_WIDTHS, RUN_LIMITS
 from queries_orchestration.store import database, dispatchers
+from queries_orchestration.store.dispatchers import DELIVERY_DISPATCHER, UPKEEP
 from queries_orchestration.store.tables import claims, dispatcher_heartbeats
 from queries_orchestration_tests.house import MONDAY, SET_UP, House
 from queries_orchestration_tests.monitoring.scraped import going_off, scrape
 from queries_orchestration_tests.no_runs import NoRuns
+from queries_orchestration_tests.retention.retained import Runs
 from queries_orchestration_tests.web.site import Site
 
 MINUTE: Final = timedelta(minutes=1)
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
 Trouble = Callable[[House], None]
 
 
@@ -56,10 +64,18 @@ def _no_pass_ever(house: House) -> None:
 
 
 def _a_pass_fails(house: House) -> None:
+    """The first of its sensor that there ever was."""
+
     class Failing(NoRuns):
         def of_offer(self, offer: object) -> NoReturn:
             raise StoreUnavailable("away")
 
+    with house.backends.database.across.transaction() as connection:
+        connection.execute(
+            sa.delete(dispatcher_heartbeats).where(
+                dispatcher_heartbeats.c.dispatcher == "offer_exports"
+            )
+        )
     house.ask_export()
     assert house.offer("export")
     with pytest.raises(StoreUnavailable):
@@ -101,6 +117,52 @@ def _it_fails_three_times(house: House) -> None:
         assert cut_off.work("export") == [SourceUnavailable.code]
 
 
+def _upkeep_age(age: timedelta) -> Trouble:
+    def trouble(house: House) -> None:
+        retain(house.backends, Runs(), do=True)
+        sweep(house.backends)
+        _change(house, dispatcher_heartbeats, "pass_ended_at", age)
+        house.dispatch(SET_UP)
+        offer_round(house.backends, NoRuns(), "export")
+
+    return trouble
+
+
+def _retention_always_fails(house: House) -> None:
+    _upkeep_age(3 * DAY)(house)
+    sweep(house.backends)
+    files = Path(house.backends.storage.location("any")).parent
+    files.parent.mkdir(exist_ok=True)
+    files.write_text("no folder")
+    retain(house.backends, Runs(), do=True)
+
+
+def _upkeep_only_counts(house: House) -> None:
+    _upkeep_age(3 * DAY)(house)
+    sweep(house.backends)
+    retain(house.backends, Runs(), do=False)
+
+
+def _retention_sweeps(house: House) -> None:
+    _upkeep_age(3 * DAY)(house)
+    retain(house.backends, Runs(), do=True)
+
+
+def _first_retention_works(house: House) -> None:
+    upkeep.begin(house.backends, "retention")
+
+
+def _just_made(house: House) -> None:
+    with house.backends.database.across.transaction() as connection:
+        connection.execute(sa.delete(dispatcher_heartbeats))
+        dispatchers.expect(connection, DELIVERY_DISPATCHER, *UPKEEP)
+
+
+def _never_started(house: House) -> None:
+    _just_made(house)
+    _change(house, dispatcher_heartbeats, "pass_ended_at", 3 * DAY)
+
+
 def _nothing(_house: House) -> None:
     pass
 
@@ -118,6 +180,14 @@ TROUBLES: Final[dict[str, tuple[Trouble, set[str]]]] = {
     "work waits": (_work_waits(29 * MINUTE), set()),
     "work is stuck": (_work_waits(31 * MINUTE), {"stuck"}),
     "a worker is lost": (_a_worker_is_lost, {"worker_silent"}),
+    "the upkeep of yesterday": (_upkeep_age(47 * HOUR), set()),
+    "no upkeep for days": (_upkeep_age(49 * HOUR), {"upkeep_silent"}),
+    "a retention that fails": (_retention_always_fails, {"upkeep_silent"}),
+    "a retention that counts": (_upkeep_only_counts, {"upkeep_silent"}),
+    "the first retention works": (_first_retention_works, set()),
+    "a retention, and no sweep": (_retention_sweeps, set()),
+    "just made": (_just_made, set()),
+    "made and never started": (_never_started, {"dispatcher_silent", "upkeep_silent"}),
     "dead letters": (_it_fails_three_times, {"dead_lettered"}),
 }
 
@@ -127,8 +197,6 @@ def test_check_and_the_alarms_tell_the_same(site: Site, trouble: str) -> None:
     house = site.house
     make, codes = TROUBLES[trouble]
     house.dispatch(SET_UP)
-    # So that the rounds of its sensor are known before one fails.
-    offer_round(house.backends, NoRuns(), "export")
     before = scrape(site)
     make(house)
 

@@ -44,6 +44,7 @@ def metrics() -> set[str]:
     read = Vitals(
         silences={"deliveries": 0},
         errors={"deliveries": 0},
+        upkeep={},
         is_stopped=False,
         due=0,
         due_lag=0,
@@ -143,6 +144,7 @@ def test_what_alarms_watch_for_growth_is_there_before_it_grows() -> None:
                 Vitals(
                     silences={"deliveries": 0},
                     errors={"deliveries": 0},
+                    upkeep={},
                     is_stopped=False,
                     due=0,
                     due_lag=0,

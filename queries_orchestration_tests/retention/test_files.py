@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from queries_orchestration.exports.expire import FAULTS_A_PASS, expire_files
+from queries_orchestration.exports.sweep import FAULTS_A_SWEEP
+from queries_orchestration.model.errors import StorageUnavailable
 from queries_orchestration.model.ids import new_id
 from queries_orchestration.retention import files
+from queries_orchestration.storage.interface import Storage
 from queries_orchestration_tests.downloads import change_export, export_of, request_file
 from queries_orchestration_tests.house import MONDAY, House
 from queries_orchestration_tests.retention.retained import found, retained
@@ -143,3 +149,68 @@ def test_a_storage_that_does_not_answer_keeps_nothing_else(house: House, tmp_pat
 
     assert told["files_without_row"] == "storage_unavailable"
     assert told["occurrences"] is None
+
+
+def in_the_way(path: Path) -> Path:
+    """Put something in the place of a file that storage cannot remove."""
+    path.unlink()
+    path.mkdir()
+    return path
+
+
+def test_files_that_the_storage_does_not_remove_keep_no_other_and_are_told(house: House) -> None:
+    """More of them than make a pass of the dispatcher give up."""
+    place = house.backends.storage.location
+    stuck = [request_file(house, "ada") for _ in range(FAULTS_A_PASS + 1)]
+    good = request_file(house, "ada")
+    for export_id in stuck:
+        in_the_way(Path(place(export_of(house, export_id).storage_key)))
+        change_export(house, export_id, expires_at=MONDAY + DAY)
+    house.clock.at = MONDAY + 8 * DAY
+    assert expire_files(house.backends) == 0
+
+    told = {one.kind: one for one in found(house)}["expired_files"]
+
+    assert (told.count, told.code, told.is_whole) == (1, "storage_unavailable", False)
+    assert all(export_id in (told.message or "") for export_id in stuck)
+    assert not is_there(house, export_of(house, good).storage_key)
+    for export_id in stuck:
+        Path(place(export_of(house, export_id).storage_key)).rmdir()
+    assert retained(house) == {"expired_files": len(stuck)}
+
+
+def test_uploads_that_the_storage_does_not_abort_keep_no_other_and_are_told(house: House) -> None:
+    storage = house.backends.storage
+    root = Path(storage.location("any")).parent
+    for number in range(FAULTS_A_SWEEP + 2):
+        upload_id = storage.begin_upload(f"w/{number}.csv", "text/csv")
+        (file,) = (root / ".uploads").glob(f"{upload_id}+*")
+        if number <= FAULTS_A_SWEEP:
+            in_the_way(file)
+        os.utime(file, (number, number))
+
+    told = {one.kind: one for one in found(house)}["stale_uploads"]
+
+    assert (told.count, told.code) == (1, "storage_unavailable")
+    assert "w/0.csv" in (told.message or "")
+    assert len(storage.open_uploads("")) == FAULTS_A_SWEEP + 1
+
+
+def test_a_file_without_a_row_that_is_not_removed_keeps_no_other(house: House) -> None:
+    strays = [stray(house, at=MONDAY - 8 * DAY) for _ in range(3)]
+    storage, delete = house.backends.storage, house.backends.storage.delete
+
+    class Shut:
+        def __getattr__(self, name: str) -> object:
+            return getattr(storage, name)
+
+        def delete(self, key: str) -> None:
+            if key == min(strays):
+                raise StorageUnavailable("The test's file is locked.")
+            delete(key)
+
+    shut = house.with_backends(replace(house.backends, storage=cast(Storage, Shut())))
+    told = {one.kind: one for one in found(shut)}["files_without_row"]
+
+    assert (told.count, told.code) == (2, "storage_unavailable")
+    assert [key for key in strays if is_there(house, key)] == [min(strays)]

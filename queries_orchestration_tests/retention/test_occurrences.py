@@ -319,7 +319,7 @@ def test_time_that_is_over_leaves_the_rest(house: House, monkeypatch: pytest.Mon
     without_files(house, MONDAY + 3 * WEEK + timedelta(days=401))
     slow = house.with_backends(replace(house.backends, waiting=Slow()))
 
-    told = {one.kind: one for one in found(slow, seconds=4.5)}
+    told = {one.kind: one for one in found(slow, seconds=3.5)}
 
     assert 0 < told["occurrences"].count < 3
     assert not told["occurrences"].is_whole

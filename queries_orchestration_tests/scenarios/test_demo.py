@@ -112,7 +112,7 @@ def test_lost_access_fails_the_occurrence_and_pauses_its_schedule(demo: Demo) ->
     assert (one["outcome"], one["code"], one["file"]) == ("failed", "access_lost", None)
     (paused,) = demo.summary["paused_schedules"]
     assert (paused["schedule"], paused["pause_code"]) == ("destinations", "access_lost")
-    assert "fay has no access to the dataset departures" in paused["pause_reason"]
+    assert "has no access to the dataset departures" in paused["pause_reason"]
 
 
 def test_a_paused_schedule_is_run_now_with_the_access_of_who_asks(demo: Demo) -> None:

@@ -24,6 +24,7 @@ from queries_orchestration_tests.simulation.organisation import (
     draw_organisation,
 )
 from queries_orchestration_tests.simulation.witness import (
+    check_counters,
     check_deliveries,
     check_history,
     check_mailbox,
@@ -91,5 +92,6 @@ def simulate(
         messages = check_mailbox(world, month.model)
         told = check_notices(world, month.model)
         check_storage(world)
+        check_counters(world)
     print(messages, told, month.ends, month.kills)  # noqa: T201
     return month

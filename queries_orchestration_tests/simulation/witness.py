@@ -6,11 +6,13 @@ from collections import Counter
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Final
 
 import sqlalchemy as sa
 
+from queries_orchestration.deliveries.recipients import DUPLICATE
 from queries_orchestration.model.links import verify
-from queries_orchestration.store import occurrences
+from queries_orchestration.store import counters, occurrences
 from queries_orchestration.store.tables import deliveries, notices
 from queries_orchestration_tests.simulation.model import Model, Modelled, hold
 from queries_orchestration_tests.simulation.organisation import address_of
@@ -123,6 +125,43 @@ def check_storage(world: World) -> None:
     visible = [str(path) for path in files if ".uploads" not in path.parts]
     assert sorted(visible) == sorted(ready)
     assert open_ones == 0
+
+
+def check_counters(world: World) -> None:
+    """What was counted as it happened is what the rows say: each settled once, by whomever."""
+    with world.backends.database.across.read() as connection:
+        counted: Counter[tuple[str, str, str]] = Counter(
+            {(one.name, one.label, one.code): one.value for one in counters.read(connection)}
+        )
+        rows: Counter[tuple[str, str, str]] = Counter()
+        for name, statement in _COUNTED.items():
+            for label, code, number in connection.execute(sa.text(statement)):
+                rows[name, label, code or ""] += number
+    replaced = ("deliveries_settled", "skipped", DUPLICATE)
+    # Who was skipped as one, and gets it after all, was counted before.
+    assert counted[replaced] >= rows[replaced]
+    counted[replaced] = rows[replaced]
+    left_out = {name for name, _, _ in counted} - set(_COUNTED)
+    found = Counter({key: number for key, number in counted.items() if key[0] not in left_out})
+    assert rows
+    assert +found == +rows, (found - rows, rows - found)
+    assert left_out <= {"receives_failed", "offers_released", "schedule_auto_paused"}
+
+
+_COUNTED: Final = {
+    "occurrences_settled": "SELECT outcome, code, count(*) FROM occurrences GROUP BY outcome, code",
+    "deliveries_settled": "SELECT state, code, count(*) FROM deliveries GROUP BY state, code",
+    "exports_settled": "SELECT CASE state WHEN 'expired' THEN 'ready' ELSE state END, code,"
+    " count(*) FROM exports GROUP BY 1, code",
+    "receives_started": "SELECT lane, '', count(*) FROM receives"
+    " JOIN claims ON claims.key = receives.key GROUP BY lane",
+    "dead_letters": "SELECT lane, '', count(*) FROM claims"
+    " LEFT JOIN occurrences ON occurrences.key = claims.key"
+    " LEFT JOIN exports ON exports.id = claims.key"
+    " WHERE receive_number = 3 AND COALESCE(outcome, exports.state) = 'failed' GROUP BY lane",
+    "schedule_run_failed": "SELECT '', code, count(*) FROM occurrences WHERE outcome = 'failed'"
+    " GROUP BY code",
+}
 
 
 def _works(model: Model) -> list[tuple[Modelled, Work]]:
