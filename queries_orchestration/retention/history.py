@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from queries_orchestration.model.monthly import deliveries_by_month, exports_by_month
+from queries_orchestration.receives.resting import resting
 from queries_orchestration.retention.found import Retaining
 from queries_orchestration.store import audit, database, monthly, old_exports, old_occurrences
 from queries_orchestration.store.old_occurrences import Age
@@ -43,7 +44,7 @@ def roll_up_occurrences(one: Retaining, workspace_id: str) -> None:
         # First, since nothing tells of the messages once the rows have gone.
         backends.communications.forget(messages)
         backends.reached("old messages forgotten, not rolled up")
-        with opened.transaction(workspace_id) as connection:
+        with resting(backends), opened.transaction(workspace_id) as connection:
             going = old_occurrences.hold(connection, workspace_id, age, keys)
             past = old_occurrences.facts(connection, workspace_id, going)
             monthly.add_deliveries(connection, workspace_id, deliveries_by_month(past))
@@ -68,7 +69,7 @@ def roll_up_exports(one: Retaining, workspace_id: str) -> None:
         last = found[-1]
         ids = [place.id for place in found]
         if one.do:
-            with opened.transaction(workspace_id) as connection:
+            with resting(backends), opened.transaction(workspace_id) as connection:
                 ids = old_exports.hold(connection, workspace_id, before=before, ids=ids)
                 past = old_exports.facts(connection, workspace_id, ids)
                 monthly.add_exports(connection, workspace_id, exports_by_month(past))
@@ -92,7 +93,7 @@ def remove_events(one: Retaining, workspace_id: str) -> None:
             one.add("audit_events", audit.old(connection, workspace_id, before=before))
             return
     while one.goes_on("audit_events"):
-        with opened.transaction(workspace_id) as connection:
+        with resting(backends), opened.transaction(workspace_id) as connection:
             removed = audit.remove_old(
                 connection, workspace_id, before=before, limit=EVENTS_A_BATCH
             )
