@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
@@ -18,10 +15,9 @@ from queries_orchestration.deliveries.unsubscribe import unsubscribe
 from queries_orchestration.exports.admit import admit_export
 from queries_orchestration.exports.cancel import cancel_export
 from queries_orchestration.model.audit import OPERATOR, By, Subject
-from queries_orchestration.model.errors import InvalidCatalog, LinkRefused, NotFound, Refused
+from queries_orchestration.model.errors import InvalidCatalog, LinkRefused, NotFound
 from queries_orchestration.retention.erase import erase
-from queries_orchestration.store import erasure, people, unsubscriptions
-from queries_orchestration.store.tables import metadata
+from queries_orchestration.store import people, unsubscriptions
 from queries_orchestration_tests.deliveries.audited import only, trail
 from queries_orchestration_tests.deliveries.wider_house import (
     JANE,
@@ -30,64 +26,28 @@ from queries_orchestration_tests.deliveries.wider_house import (
     execute,
     outcomes,
     outside_of,
-    text_of,
     token_to,
 )
 from queries_orchestration_tests.downloads import export_of, request_file
-from queries_orchestration_tests.exports.admitted import everything
+from queries_orchestration_tests.exports.admitted import at_point, everything
 from queries_orchestration_tests.house import MONDAY, WEEK, House
-
-ALL = f"[{{group: sales}}, bob, cyd, {JANE}]"
-OF_BOB = ("bob", "Bob Buyer", "Bob", "bob@example.org")
-OF_JANE = ("Jane", "jane", "partner.example")
+from queries_orchestration_tests.retention.erasing import (
+    ALL,
+    DRAWN,
+    OF_BOB,
+    OF_JANE,
+    ROOT,
+    furnish,
+    gone,
+    refused,
+    texts,
+)
 
 
 @pytest.fixture
 def house(house: House) -> House:
     """The house with a group and an outside address, all of whom got a file."""
-    house.clock.at = MONDAY - timedelta(days=1)
-    house.apply(catalog(ALL, people=STAFF + ROOT))
-    assert house.deliver(MONDAY) == ["delivered"]
-    return house
-
-
-ROOT = "  root: {title: Root Admin, address: root@example.org, roles: [administrator, author]}\n"
-
-
-def gone(house: House, name: str, *, by: By = OPERATOR) -> str:
-    """Erase a person, and return their id."""
-    person_id = house.person(name)
-    erase(house.backends, house.workspace_id, person_id, by=by, do=True)
-    return person_id
-
-
-def texts(house: House) -> Iterator[str]:
-    """Every value of every row, and every message; but ids and tokens, whose letters are drawn."""
-    for text in _whole_texts(house):
-        yield _DRAWN.sub("", text)
-
-
-_DRAWN = re.compile(r"https://[^\s\"<]+|\b[a-z2-7]{26}")
-
-
-def _whole_texts(house: House) -> Iterator[str]:
-    with house.backends.database.across.read() as connection:
-        for table in metadata.sorted_tables:
-            if table.name in ("workspaces", "source_versions"):
-                continue  # a domain that is allowed, and what nobody is named in
-            for row in connection.execute(sa.select(table)):
-                yield from (str(value) for value in row)
-    for message in house.messages() + house.notices():
-        yield from (str(message["To"]), str(message["Subject"]))
-        yield from (text_of(message, kind) for kind in ("plain", "html"))
-
-
-def refused(house: House, name: str, *, by: By = OPERATOR) -> Refused:
-    before = everything(house)
-    with pytest.raises(Refused) as error:
-        erase(house.backends, house.workspace_id, house.person(name), by=by, do=True)
-    assert everything(house) == before
-    return error.value
+    return furnish(house)
 
 
 def test_a_person_is_taken_out_of_every_row_and_the_counts_stay(house: House) -> None:
@@ -117,7 +77,7 @@ def test_it_is_told_once_in_the_trail_by_the_id_alone(house: House) -> None:
     event = only(house, "person_erased")
     assert event.subject == Subject("workspace", house.workspace_id)
     assert (event.by, event.concerns_id) == (OPERATOR, bob)
-    told = _DRAWN.sub("", str(trail(house)))
+    told = DRAWN.sub("", str(trail(house)))
     assert all(word not in told for word in OF_BOB)
 
 
@@ -248,7 +208,7 @@ def test_what_they_asked_for_and_is_not_made_ends(house: House) -> None:
 def test_what_they_asked_for_is_not_made_to_its_end(house: House) -> None:
     export_id = house.ask_export(person="root")
 
-    ended = at_step(house, "upload recorded", lambda: gone(house, "root")).work("export")
+    ended = at_point(house, "upload recorded", lambda: gone(house, "root")).work("export")
 
     assert ended == ["receive_lost"]
     export = export_of(house, export_id)
@@ -262,7 +222,7 @@ def test_what_was_made_meanwhile_ends_at_once(house: House) -> None:
     def make() -> None:
         assert house.work("export") == ["ready"]
 
-    gone(at_step(house, "messages of somebody forgotten, not erased", make), "root")
+    gone(at_point(house, "messages of somebody forgotten, not erased", make), "root")
     assert export_of(house, export_id).expires_at == house.clock.at
 
 
@@ -341,101 +301,6 @@ def test_no_word_that_is_kept_names_who_has_failed_or_cancelled(house: House) ->
 
     words = re.compile(r"\b(ada|Ada|Ada Owner|ada@example.org)\b")
     assert [text for text in texts(house) if words.search(text)] == []
-
-
-def at_step(house: House, step: str, do: Callable[[], object]) -> House:
-    """The house whose work does something more, once, when it comes to a step."""
-    left = [do]
-
-    def reached(at: str) -> None:
-        if at == step and left:
-            left.pop()()
-
-    return house.with_backends(replace(house.backends, reached=reached))
-
-
-def test_who_is_erased_while_others_are_sent_to_is_sent_nothing(house: House) -> None:
-    jane = outside_of(house, "jane@partner.example").id
-
-    def erase_both() -> None:
-        gone(house, "cyd")
-        erase(house.backends, house.workspace_id, jane, by=OPERATOR, do=True)
-
-    # Bob comes first: the others have been looked up, too.
-    sending = at_step(house, "recipient concluded", erase_both)
-    assert sending.deliver(MONDAY + WEEK) == ["delivered"]
-
-    assert sorted(outcomes(house).values()) == ["left_workspace", "no_address", "sent"]
-    assert house.addressees() == ["bob@example.org"] * 2
-    words = ("cyd@example.org", "Cyd Clerk", "jane@partner.example")
-    assert [text for text in texts(house) for word in words if word in text] == []
-
-
-@pytest.mark.parametrize("step", ["sending recorded", "submitted, not recorded"])
-def test_to_whom_a_message_may_be_on_its_way_is_erased_once_it_is_settled(
-    house: House, step: str
-) -> None:
-    bob = house.person("bob")
-
-    def ask() -> None:
-        with pytest.raises(Refused) as error:
-            erase(house.backends, house.workspace_id, bob, by=OPERATOR, do=True)
-        assert error.value.code == "message_under_way"
-        assert house.person("bob") == bob
-
-    assert at_step(house, step, ask).deliver(MONDAY + WEEK) == ["delivered"]
-    gone(house, "bob")
-    assert "bob@example.org" not in house.addressees()
-
-
-def test_who_is_being_told_of_a_failure_is_erased_once_that_is_done(house: House) -> None:
-    execute(house, "UPDATE people SET roles = '[]' WHERE name = 'ada'")
-    assert house.deliver(MONDAY + WEEK) == ["access_lost"]
-
-    codes = []
-
-    def reached(step: str) -> None:
-        if step == "notice begun, not submitted":
-            try:
-                erase(
-                    house.backends, house.workspace_id, house.person("root"), by=OPERATOR, do=False
-                )
-            except Refused as error:
-                codes.append(error.code)
-
-    house.with_backends(replace(house.backends, reached=reached)).dispatch(MONDAY + WEEK)
-    assert codes == ["message_under_way"]  # of the two that are told, while she is
-    assert "root@example.org" in str(house.told())
-    gone(house, "root")
-    assert "root@example.org" not in str(house.told())
-
-
-def test_what_is_sent_while_they_are_being_erased_is_removed_as_well(house: House) -> None:
-    bob = house.person("bob")
-    sending = at_step(
-        house,
-        "messages of somebody forgotten, not erased",
-        lambda: house.deliver(MONDAY + WEEK),
-    )
-
-    erased = erase(sending.backends, house.workspace_id, bob, by=OPERATOR, do=True)
-
-    assert erased.messages == 2
-    assert "bob@example.org" not in house.addressees()
-    assert house.person(f"erased-{bob}") == bob
-
-
-def test_an_erasure_waits_for_who_is_about_to_send_and_the_other_way(house: House) -> None:
-    bob, workspace_id = house.person("bob"), house.workspace_id
-    with ThreadPoolExecutor(1) as thread:
-        with house.backends.database.transaction(workspace_id) as connection:
-            assert erasure.is_there(connection, workspace_id, bob)
-            erasing = thread.submit(gone, house, "bob")
-            time.sleep(0.3)
-            assert not erasing.done()
-        assert erasing.result(30) == bob
-    with house.backends.database.transaction(workspace_id) as connection:
-        assert not erasure.is_there(connection, workspace_id, bob)
 
 
 def test_who_else_has_the_mailbox_is_told_and_stays(house: House) -> None:

@@ -15,7 +15,7 @@ from queries_orchestration.settings import load_settings
 from queries_orchestration.store.database import Database
 from queries_orchestration_tests.emptied import empty_tables
 from queries_orchestration_tests.postgres import as_owner, as_service
-from queries_orchestration_tests.store.valid_rows import SLOT
+from queries_orchestration_tests.store.valid_rows import SLOT, fill
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
@@ -74,3 +74,12 @@ def environment(database: Database, tmp_path: Path) -> Mapping[str, str]:
 def backends(environment: Mapping[str, str]) -> Backends:
     """The backends of such a process; its calendar clock stands still."""
     return open_backends(load_settings(environment), environment, lambda: SLOT)
+
+
+@pytest.fixture
+def two(database: Database) -> Database:
+    """A store with a row of each of two workspaces in every table."""
+    with database.across.transaction() as connection:
+        for workspace_id in ("one", "other"):
+            fill(connection, workspace_id)
+    return database
