@@ -24,7 +24,6 @@ from queries_orchestration.model.recurrences import Recurrence, next_slot
 from queries_orchestration.model.turns import in_turns
 from queries_orchestration.receives.backends import Backends
 from queries_orchestration.receives.boundary import unforeseen_told
-from queries_orchestration.receives.resting import resting
 from queries_orchestration.store import (
     admissions,
     cross_workspace,
@@ -71,8 +70,7 @@ def admit_due(backends: Backends, at: datetime) -> Admitted:
         for start in range(0, len(due), SCHEDULES_A_BATCH):
             if backends.waiting.now() >= end:
                 return total
-            with resting(backends):
-                done, goes_on = _admit_batch(backends, due[start : start + SCHEDULES_A_BATCH], at)
+            done, goes_on = _admit_batch(backends, due[start : start + SCHEDULES_A_BATCH], at)
             total += done
             if not goes_on:
                 return total

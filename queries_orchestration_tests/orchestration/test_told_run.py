@@ -190,9 +190,11 @@ def test_access_lost_names_nobody(job_house: House, instance: dg.DagsterInstance
 
     occurrence = job_house.occurrence(offer.key)
     assert occurrence.code == "access_lost"
-    assert "ada" in (occurrence.message or "")
+    assert "the dataset orders" in (occurrence.message or "")
+    assert "ada" not in (occurrence.message or "")
     _check_nothing_secret(instance)
     assert "access_lost" in _everything(instance)
+    assert "the dataset orders" not in _everything(instance)
 
 
 def test_the_refusal_of_a_launch_names_nobody(
