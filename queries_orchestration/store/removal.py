@@ -79,7 +79,7 @@ def retire_schedule(
     written_by: Literal["file", "other"],
     at: datetime,
 ) -> Literal["removed", "ended"] | None:
-    """Remove a schedule, or end it if its history refers to it; None if it had ended before.
+    """Remove a schedule, or end it if its history refers to it; None if there is nothing to end.
 
     What was admitted in its time is delivered still; what a backfill let wait is missed again.
 
@@ -90,19 +90,20 @@ def retire_schedule(
     """
     if remove(connection, schedule):
         return "removed"
-    if schedule.state == "ended":
-        return None
-    ended = replace(
-        schedule,
-        state="ended",
-        next_slot=None,
-        pause_code=None,
-        pause_reason=None,
-        paused_at=None,
-        written_by=written_by,
-    )
-    schedule_rows.change(connection, ended)
-    missed.miss_backfilled(
+    goes_on = schedule.state != "ended"
+    if goes_on:
+        ended = replace(
+            schedule,
+            state="ended",
+            next_slot=None,
+            pause_code=None,
+            pause_reason=None,
+            paused_at=None,
+            written_by=written_by,
+        )
+        schedule_rows.change(connection, ended)
+    # Of one that has ended by its own rule, too.
+    called_off = missed.miss_backfilled(
         connection, schedule.workspace_id, schedule.id, because=ENDED_BEFORE, at=at
     )
-    return "ended"
+    return "ended" if goes_on or called_off else None

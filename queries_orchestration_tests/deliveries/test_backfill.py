@@ -20,7 +20,7 @@ from queries_orchestration.model.backfills import CALLED_OFF, HISTORY
 from queries_orchestration.model.errors import Refused
 from queries_orchestration.receives.start import NothingToDo, start
 from queries_orchestration.settings import DELIVERY_LANE, REPORT_LANE
-from queries_orchestration.store import tables
+from queries_orchestration.store import schedules, tables
 from queries_orchestration.store.missed import miss_waiting, record_missed
 from queries_orchestration_tests.deliveries.backfilled import (
     FRIDAY,
@@ -252,14 +252,17 @@ def test_what_it_admits_is_missed_by_no_newer_slot_but_by_a_pause_of_its_schedul
     assert fill(hourly, FRIDAY).missed == missed + overtaken
 
 
-@pytest.mark.parametrize("how", ["pause", "delete", "prune"])
+@pytest.mark.parametrize("how", ["pause", "delete", "prune", "delete what has ended"])
 def test_who_pauses_or_deletes_the_schedule_calls_off_what_waits(hourly: House, how: str) -> None:
     hourly.deliver(at(FRIDAY, 12, 30))
     assert fill(hourly, FRIDAY).missed == 4
     asked: dict[str, Any] = {"schedule_id": hourly.schedule("hourly").id, "by": OPERATOR}
     if how == "pause":
         schedule_changes.pause(hourly.backends, hourly.workspace_id, reason="Enough.", **asked)
-    elif how == "delete":
+    elif how.startswith("delete"):
+        if how != "delete":  # by its own rule, after its last slot
+            with hourly.backends.database.transaction(hourly.workspace_id) as connection:
+                schedules.advance(connection, {(hourly.workspace_id, asked["schedule_id"]): None})
         schedule_changes.delete_schedule(hourly.backends, hourly.workspace_id, **asked)
     else:
         apply_catalog(
