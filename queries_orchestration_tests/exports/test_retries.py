@@ -186,6 +186,17 @@ class Unplugged(Database):
             yield opened
 
 
+def unplugged_at(house: House, point: str, first: Callable[[], None] = lambda: None) -> House:
+    """Return the house whose store is away from ``point`` on; ``first`` is called before."""
+    store = Unplugged(house.backends.database.url)
+
+    def unplug() -> None:
+        first()
+        store.is_away = True
+
+    return at_point(house.with_backends(replace(house.backends, database=store)), point, unplug)
+
+
 def test_a_store_that_is_away_for_a_moment_lets_the_receive_come_again(house: House) -> None:
     house = patient(house)
     export_id = admit(house)
@@ -201,17 +212,11 @@ def test_a_store_that_is_away_for_a_moment_lets_the_receive_come_again(house: Ho
 def test_a_store_that_stays_away_leaves_the_receive_to_recovery(house: House) -> None:
     house = patient(house)
     export_id = admit(house)
-    store = Unplugged(house.backends.database.url)
-    worker = house.with_backends(replace(house.backends, database=store))
     (offer,) = house.offer("export")
 
-    def unplug() -> None:
-        store.is_away = True
-
     # Not even the failure can be written: the worker says so, and its heartbeat falls silent.
-    assert at_point(worker, "file complete, not recorded", unplug).take(offer) == (
-        "store_unavailable"
-    )
+    unplugged = unplugged_at(house, "file complete, not recorded")
+    assert unplugged.take(offer) == "store_unavailable"
     assert house.claim(export_id).state == "running"
     with house.backends.database.across.transaction() as connection:
         long_ago = store_database.now(connection) - timedelta(hours=1)
@@ -227,15 +232,12 @@ def test_a_store_that_stays_away_leaves_the_receive_to_recovery(house: House) ->
 def test_an_upload_that_cannot_be_recorded_does_not_stay_open(house: House) -> None:
     house = patient(house)
     export_id = admit(house)
-    store = Unplugged(house.backends.database.url)
-    worker = house.with_backends(replace(house.backends, database=store))
     (offer,) = house.offer("export")
 
-    def unplug() -> None:
+    def is_open() -> None:
         assert len(house.backends.storage.open_uploads("")) == 1
-        store.is_away = True
 
-    unplugged = at_point(worker, "upload begun, not recorded", unplug)
+    unplugged = unplugged_at(house, "upload begun, not recorded", first=is_open)
     assert unplugged.take(offer) == "store_unavailable"
 
     assert house.backends.storage.open_uploads("") == []
